@@ -125,7 +125,7 @@ fn mistakes_of_baselines_are_reported() {
         let (greedy, baselines) = of("reduce", &[("n", "10"), ("op", "max"), ("type", "i64")]);
         let found = verdict(&mut gpu, &*greedy, &baselines[0], &library).unwrap();
         assert!(
-            matches!(&found, Verdict::Wrong(why) if why.starts_with("byte 8 was written, behind the 8 bytes")),
+            matches!(&found, Verdict::Wrong(why) if why.starts_with("byte 8 was written, beyond the 8 bytes")),
             "{found:?}"
         );
 
@@ -185,7 +185,7 @@ fn invalid_libraries_of_baselines_are_reported() {
 fn the_simulator_accepts_no_libraries() {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let error = Library::open(Path::new("baselines.so"), &mut sim).err().unwrap();
-    let why = "baselines.so: a sim runs the kernels of this program only";
+    let why = "baselines.so: the device sim only runs kernels of this program";
     assert!(error.to_string().contains(why), "{error}");
     let error = sim.call("a copy", &[], &mut |_, _| Ok(())).unwrap_err();
     assert!(error.to_string().starts_with("a copy failed: "), "{error}");

@@ -49,7 +49,7 @@ fn each_rank_of_a_launch_is_a_process_and_the_first_one_reports() {
 fn calculated_occupancies_are_compared_with_the_drivers() {
     let (code, out, err) = lab(&DRIVER, "", "occupancy transpose matmul gemm");
     assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(out.matches("entries and blocks, all as the driver says").count(), 3, "{out}");
+    assert_eq!(out.matches("entries and blocks, all match the driver").count(), 3, "{out}");
     let (_, out, _) = lab(&DRIVER, "", "occupancy matmul_pipelined --json");
     let row = "\"entry\":\"matmul_pipelined_256\",\"block\":[256,1,1],\"dynamic_shared\":74496,\"calculated\":3";
     assert!(out.contains(row), "{out}");

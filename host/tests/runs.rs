@@ -23,11 +23,11 @@ fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
 #[test]
 fn writes_past_the_outputs_and_a_dirty_workspace_are_wrong() {
     for (fault, name, expected) in [
-        (Fault::OneTooMany("reduce_smem"), "reduce_smem", "byte 160 was written, behind the 160 bytes of the output"),
+        (Fault::OneTooMany("reduce_smem"), "reduce_smem", "byte 160 was written, beyond the 160 bytes of the output"),
         (
             Fault::DirtyWorkspace("reduce_one_launch"),
             "reduce_one_launch",
-            "byte 192 of the workspace is not 0 after the launch, and the next launch counts on that",
+            "byte 192 of the workspace is not 0 after the launch, and the next launch relies on that",
         ),
     ] {
         let report = run(&mut Fake::new(Some(fault)), 5000, None).unwrap();

@@ -169,7 +169,7 @@ fn a_process_that_never_connects_or_is_killed_is_named() {
     let stderr_of = |output: std::process::Output| String::from_utf8(output.stderr).unwrap();
     let output = rank("0", &port, "1").output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let (wrong, right) = (stderr_of(output), format!("error: rank 1: did not come to 127.0.0.1:{port} within 1s\n"));
+    let (wrong, right) = (stderr_of(output), format!("error: rank 1: did not connect to 127.0.0.1:{port} within 1s\n"));
     assert_eq!(wrong, right);
 
     // Rank 1 waits for rank 0 and is killed before rank 0 connects. Then rank 0 waits for rank 1.

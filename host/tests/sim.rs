@@ -155,7 +155,7 @@ fn mistakes_are_errors() {
         let error = launched(&mut sim, launch, bound).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
-    refused(&launch, &[other], "buffer 1 of 1 is an argument");
+    refused(&launch, &[other], "buffer 1 is an argument, but the number of bound buffers is 1");
     launch.args.pop();
     refused(&launch, &[other; 2], "the kernel's parameters have [8, 8, 4] bytes, the arguments [8, 8]");
     launch.entry = "reduce_nothing".into();

@@ -12,29 +12,30 @@ use rung::Pitfall;
 pub struct Catalog {
     /// The ladders, in the order in which they are taught.
     pub ladders: &'static [Ladder],
-    /// The pitfalls, by the check that finds them.
+    /// The pitfalls, in the order of the sanitizers that find them.
     pub pitfalls: &'static [Pitfall],
-    /// The PTX of all their kernels.
+    /// The PTX of all kernels of the program.
     pub kernels: &'static Kernels,
 }
 
 /// The PTX of a program's kernels.
 #[derive(Debug)]
 pub struct Kernels {
-    /// One module for each architecture that the kernels are compiled for, the oldest first. Kernels that need
-    /// instructions of a newer architecture are in the modules from there on.
+    /// One module for each architecture that the kernels are compiled for, the oldest first. A kernel that needs
+    /// instructions of a newer architecture is only in the modules for that architecture and later ones.
     pub modules: &'static [Ptx],
-    /// The compiler of the host code: `rustc 1.95.0`.
+    /// The compiler of the host code, for example `rustc 1.95.0`.
     pub host_compiler: &'static str,
-    /// The folder in which the kernels were compiled. It holds the LLVM IR that each module was made from, in files of a
-    /// part each, as in the folder `kernels.compute_90a.llvm`. It does not exist on a machine that only has the built program.
+    /// The folder in which the kernels were compiled. It holds the LLVM IR of each module in a subfolder such as
+    /// `kernels.compute_90a.llvm`, one file for each part. The folder does not exist on a computer that only has the
+    /// built program.
     pub build_folder: &'static str,
-    /// The folder of the package that embeds the modules, in the repository of the kernels. It need not exist either.
+    /// The folder of the package that embeds the modules, in the repository of the kernels. It may also be missing.
     pub package_folder: &'static str,
 }
 
 impl Kernels {
-    /// The folders that the paths of the kernels' source lines start in: the repository first.
+    /// Returns the folders that the paths of the kernels' source lines are relative to, the repository first.
     pub fn source_folders(&self) -> Vec<PathBuf> {
         let repository = Path::new(self.package_folder).parent().unwrap_or(Path::new(""));
         vec![repository.to_owned(), repository.join("kernels-gpu")]
@@ -42,7 +43,7 @@ impl Kernels {
 }
 
 impl Catalog {
-    /// The names of all rungs and ladders.
+    /// Returns the names of all rungs and ladders.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.ladders.iter().flat_map(|ladder| {
             let rungs = ladder.rungs.iter().map(|rung| rung.name);
@@ -50,10 +51,10 @@ impl Catalog {
         })
     }
 
-    /// The ladder of this name.
+    /// Returns the ladder named `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] with the nearest name, when no ladder has this name.
+    /// Returns [`Error::UnknownName`] with the nearest name when no ladder has this name.
     pub fn ladder(&self, name: &str) -> Result<&'static Ladder, Error> {
         let found = self.ladders.iter().find(|ladder| ladder.name == name);
         found.ok_or_else(|| {
@@ -62,13 +63,13 @@ impl Catalog {
         })
     }
 
-    /// The pitfalls of these names, in the catalog's order; all of them when no name is given.
+    /// Returns the named pitfalls in the catalog's order, or all of them if `names` is empty.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] with the nearest name for the first name that is not a pitfall's.
+    /// Returns [`Error::UnknownName`] with the nearest name for the first name that is not a pitfall.
     pub fn pitfalls(&self, names: &[String]) -> Result<Vec<&'static Pitfall>, Error> {
         let known = || self.pitfalls.iter().map(|pitfall| pitfall.name);
-        if let Some(unknown) = names.iter().find(|name| known().all(|own| own != *name)) {
+        if let Some(unknown) = names.iter().find(|name| known().all(|pitfall| pitfall != *name)) {
             let problem = format!("no pitfall is named `{unknown}`");
             return Err(Error::unknown(&problem, unknown, "pitfalls", &known().collect::<Vec<_>>()));
         }
@@ -78,30 +79,30 @@ impl Catalog {
 }
 
 impl Kernels {
-    /// Checks that the kernels are still there.
+    /// Checks that the PTX of the kernels still exists.
     ///
     /// # Errors
-    /// [`Error::NoKernels`] when they are in the folder that the program was built in, and it is gone.
+    /// Returns [`Error::NoKernels`] when the program reads its PTX from its build folder and that folder is gone.
     pub fn check_readable(&self) -> Result<(), Error> {
         self.modules.iter().try_for_each(Ptx::check_readable)
     }
 
-    /// The newest module that a device of this compute capability can run. `None` stands for a device without a
-    /// compute capability, which runs the newest module of all.
+    /// Returns the newest module that a device of this compute capability can run. `None` stands for a device without a
+    /// compute capability, which runs the newest module.
     ///
     /// # Errors
-    /// Those of [`Ptx::read`], which reads or compiles the module.
+    /// Returns the errors of [`Ptx::read`], which reads or compiles the module.
     pub fn newest_for(&self, capability: Option<(u32, u32)>) -> Result<Option<&'static Ptx>, Error> {
         Ptx::newest(self.modules, capability).map(|ptx| ptx.read().map(|_| ptx)).transpose()
     }
 
-    /// The bytes of shared memory that an entry declares statically in the newest module, which has all entries; 0 for
-    /// an unknown entry.
+    /// Returns the bytes of shared memory that an entry declares statically, or 0 for an unknown entry. The newest
+    /// module is used because it has all entries.
     pub fn static_shared_bytes(&self, entry: &str) -> u32 {
         self.modules.last().and_then(|ptx| ptx.static_shared_bytes(entry)).unwrap_or(0)
     }
 
-    /// The compilers of the host code, and of the module that a device of this compute capability runs.
+    /// Describes the compilers of the host code and of the module that a device of this compute capability runs.
     pub fn toolchain(&self, capability: Option<(u32, u32)>) -> String {
         let module = self.newest_for(capability).ok().flatten();
         format!(

@@ -7,17 +7,17 @@ use rung::NotCompiled;
 use crate::launch::Launch;
 use crate::names::did_you_mean;
 
-/// Everything that can keep a ladder from being run.
+/// The reasons why a ladder cannot run.
 ///
-/// Each message is one line and ends with a hint. The variants are the kinds that a program may treat differently;
-/// [`Error::is_failure`] distinguishes failures of the device from mistakes of the user.
+/// Each message is one line and ends with a hint. The variants are the kinds of errors that a program may handle
+/// differently; [`Error::is_failure`] distinguishes failures of the device from mistakes of the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A name is not known: of a ladder, a rung, an option or a word that an option takes.
+    /// The name of a ladder, a rung, an option or an option's value is unknown.
     #[error("{0}")]
     UnknownName(String),
-    /// A ladder does not take a value or a block.
+    /// A ladder does not support a value or a block.
     #[error("{0}")]
     BadValue(String),
     /// A rung was not compiled for this block or for this variant of the problem.
@@ -29,28 +29,26 @@ pub enum Error {
     /// The rung does not compute this variant of the ladder's problem.
     #[error("{0}")]
     NotOffered(String),
-    /// The problem refuses the rung: [`Problem::refuses`](crate::Problem::refuses).
+    /// The problem rejects the rung: [`Problem::refuses`](crate::Problem::refuses).
     #[error("{rung} cannot compute this: {reason}")]
     Refused {
         /// The rung.
         rung: &'static str,
-        /// What is in its way, and what would do.
+        /// What prevents the computation, and what would work.
         reason: String,
     },
-    /// The kernels of a program that was built for development are gone.
-    #[error(
-        "cannot read the kernels in {path}: {reason}; build the program again, or with --release to have them in it"
-    )]
+    /// The kernels of a development build no longer exist.
+    #[error("cannot read the kernels in {path}: {reason}; build the program again, or with --release to embed them")]
     NoKernels {
-        /// The file of PTX.
+        /// The PTX file.
         path: &'static str,
-        /// The system's words.
+        /// The operating system's error message.
         reason: String,
     },
-    /// The kernels do not compile for an architecture that was first needed while the program ran.
+    /// The kernels do not compile for an architecture that is compiled on demand while the program runs.
     #[error("the kernels do not compile for {arch}\n\n{messages}")]
     Compile {
-        /// The architecture: `compute_80`.
+        /// The architecture, for example `compute_80`.
         arch: String,
         /// The compiler's messages.
         messages: String,
@@ -58,48 +56,48 @@ pub enum Error {
     /// The buffers do not fit into the device's or the host's memory.
     #[error("{0}")]
     NotEnoughMemory(String),
-    /// Somebody has asked for the end: [`simt::run::interruption`].
+    /// The user interrupted the program: [`simt::run::interruption`].
     #[error("interrupted")]
     Interrupted,
     /// There is no CUDA driver, or the driver finds no GPU.
     #[error("{what}; `cargo xtask doctor` shows what is missing, --device sim needs no GPU")]
     NoGpu {
-        /// The reason why there is none.
+        /// The reason why no GPU is available.
         what: String,
     },
     /// The driver cannot compile the PTX.
     #[error(
-        "the driver cannot load the PTX: {reason}{}; a driver older than the PTX's .version does this, a newer driver mends it",
+        "the driver cannot load the PTX: {reason}{}; a driver older than the PTX's .version reports this, a newer driver fixes it",
         log_suffix(.log)
     )]
     Ptx {
         /// The driver's error.
         reason: String,
-        /// The log of its PTX compiler.
+        /// The log of the driver's PTX compiler.
         log: String,
     },
-    /// The kernel is compiled for newer devices only, or for those of one compute capability.
+    /// The kernel is only compiled for newer devices, or only for devices of one compute capability.
     #[error("{needs}; {}--device sim runs it", instead.map_or(String::new(), |rung| format!("{rung} runs here, and ")))]
     NeedsNewer {
-        /// What the kernel needs, and what the device has.
+        /// The compute capabilities that the kernel needs and that the device has.
         needs: Needs,
-        /// The last rung of the ladder that the device runs, if that is known.
+        /// The last rung of the ladder that the device can run, if it is known.
         instead: Option<&'static str>,
     },
-    /// The device refused a launch, or the kernel failed while it ran.
+    /// The device rejected a launch, or the kernel failed while it ran.
     #[error("{launch} failed: {reason}")]
     Launch {
         /// The launch that failed.
         launch: Box<Launch>,
-        /// The device's error, and a hint where to learn more about it.
+        /// The device's error, with a hint about how to learn more.
         reason: String,
     },
     /// A [call](crate::Device::call) of code that is not one of this program's kernels failed.
     #[error("{what} failed: {reason}")]
     Call {
-        /// The name of the code: `CUB DeviceReduce`.
+        /// The name of the code, for example `CUB DeviceReduce`.
         what: String,
-        /// Its own message, or the device's error.
+        /// The message of that code, or the device's error.
         reason: String,
     },
     /// The device failed in another way.
@@ -112,14 +110,14 @@ pub enum Error {
     },
 }
 
-/// The compute capability that a kernel needs, and the one that a device has.
+/// The compute capability that a kernel needs, and the compute capability of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Needs {
-    /// The kernel.
+    /// The name of the kernel's entry.
     pub entry: String,
-    /// The oldest compute capability that has the kernel.
+    /// The oldest compute capability for which the kernel is compiled.
     pub capability: (u32, u32),
-    /// Whether no other has it, not even a newer one.
+    /// Whether only devices of exactly this compute capability can run the kernel.
     pub only: bool,
     /// The device's compute capability.
     pub has: (u32, u32),
@@ -127,48 +125,52 @@ pub struct Needs {
 
 impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entry, capability: (major, minor), only, has: (own_major, own_minor) } = self;
+        let Self { entry, capability: (major, minor), only, has: (device_major, device_minor) } = self;
         match only {
             true => write!(
                 f,
-                "{entry} needs a GPU of compute capability {major}.{minor}; this one has {own_major}.{own_minor}"
+                "{entry} needs a GPU of compute capability {major}.{minor}; this one has {device_major}.{device_minor}"
             ),
             false => {
-                write!(f, "{entry} needs compute capability {major}.{minor}, the device has {own_major}.{own_minor}")
+                write!(
+                    f,
+                    "{entry} needs compute capability {major}.{minor}, the device has {device_major}.{device_minor}"
+                )
             }
         }
     }
 }
 
 impl Error {
-    /// The error of a launch that was refused or failed.
+    /// Creates the error of a launch that was rejected or that failed.
     pub(crate) fn launch(launch: &Launch, reason: impl ToString) -> Self {
         Self::Launch { launch: Box::new(launch.clone()), reason: first_line(&reason.to_string()) }
     }
 
-    /// The error for a name that is not among those that are `known`: the `problem`, and the nearest names or all of
-    /// them. `kind` is what they are, in the plural.
+    /// Creates the error for a `name` that is not in `known`. The message is `problem` with the nearest names, or with
+    /// all of them. `kind` says what the names are, in the plural.
     pub(crate) fn unknown(problem: &str, name: &str, kind: &str, known: &[&'static str]) -> Self {
         Self::UnknownName(format!("{problem}; {}", did_you_mean(name, kind, known)))
     }
 
-    /// The error for a value that an option of this ladder does not take. `takes` says in words what it takes.
+    /// Creates the error for a value that an option of this ladder does not accept. `takes` describes the accepted
+    /// values.
     pub fn out_of_bounds(ladder: &str, option: &str, value: u64, takes: &str) -> Self {
         Self::BadValue(format!("{option} = {value} is out of bounds for the ladder {ladder}: it takes {takes}"))
     }
 
-    /// The error for sizes that are possible each, but not together. `what` names them, as in `3 × 4`.
+    /// Creates the error for sizes that are valid separately but too large together. `what` names the sizes (`3 × 4`).
     pub fn too_large(ladder: &str, what: &str, most_elements: u64) -> Self {
         Self::BadValue(format!("{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"))
     }
 
-    /// The error of a device that failed in an operation.
+    /// Creates the error of a device that failed in an operation.
     pub(crate) fn device(doing: &'static str, reason: impl ToString) -> Self {
         let reason = reason.to_string();
         Self::Device { doing, reason }
     }
 
-    /// The same error of a device with another reason. Whatever has failed of a launch, it is the launch that failed.
+    /// Replaces the reason of a device's error. If there is a `launch`, the result is the error of this launch.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn because(self, launch: Option<&Launch>, reason: &str) -> Self {
         match (self, launch) {
@@ -181,8 +183,8 @@ impl Error {
         }
     }
 
-    /// Whether the device failed. Any other error means that the request cannot be fulfilled, and the user has to ask
-    /// for something else.
+    /// Returns whether the device failed. With any other error, the request cannot be met, and the user must change the
+    /// request.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Device { .. })
     }
@@ -195,7 +197,7 @@ pub(crate) fn options_hint(known: &[&'static str]) -> String {
     }
 }
 
-/// Messages here are lines. A fault's further ones list the calls that led to it.
+/// Returns the first line of a message. The other lines of a fault's message list the calls that led to the fault.
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }

@@ -15,17 +15,17 @@ pub const TABLE_LENGTH: usize = 8;
 pub enum Arg {
     /// The address of the problem's buffer with this index.
     Buffer(usize),
-    /// An address in a buffer: the buffer's index, and the bytes before it.
+    /// An address within a buffer: the buffer's index and the byte offset.
     Inside(usize, u64),
-    /// The addresses of consecutive buffers of the problem, by value: an array of [`TABLE_LENGTH`] addresses, with zeros
-    /// after the last one.
+    /// The addresses of consecutive buffers of the problem, passed by value as an array of [`TABLE_LENGTH`] addresses.
+    /// Unused entries are zero.
     Table {
         /// The index of the first buffer.
         first: usize,
         /// The number of buffers, at most [`TABLE_LENGTH`].
         count: usize,
     },
-    /// An [`Arg::Table`] of these addresses, which may be those of other devices' buffers.
+    /// An [`Arg::Table`] with these addresses, which may belong to buffers of other devices.
     Addresses([u64; TABLE_LENGTH]),
     /// A 32-bit unsigned number.
     U32(u32),
@@ -35,12 +35,13 @@ pub enum Arg {
     U64(u64),
     /// A single-precision number.
     F32(f32),
-    /// A tensor map, made anew for each launch.
+    /// A tensor map, which is encoded for each launch.
     TensorMap(TensorMap),
 }
 
 impl Arg {
-    /// The indices of the problem's buffers that it gives the addresses of, but for tensor maps.
+    /// Returns the indices of the problem's buffers whose addresses this argument contains. Tensor maps are not
+    /// included.
     pub fn buffers(&self) -> Range<usize> {
         match *self {
             Self::Buffer(index) | Self::Inside(index, _) => index..index + 1,
@@ -49,7 +50,7 @@ impl Arg {
         }
     }
 
-    /// The same argument for data at these byte offsets into the buffers, by the buffers' indices.
+    /// Returns the same argument for data at these byte offsets in the buffers. The offsets are indexed by buffer.
     #[must_use]
     pub fn at_offsets(self, offsets: &[(usize, u64)]) -> Self {
         let offset = |buffer: usize| offsets.iter().find(|(index, _)| *index == buffer).map_or(0, |(_, bytes)| *bytes);
@@ -63,7 +64,7 @@ impl Arg {
         }
     }
 
-    /// The bytes of an [`Arg::Table`] of these addresses.
+    /// Returns the bytes of an [`Arg::Table`] with these addresses.
     pub fn table(addresses: impl IntoIterator<Item = u64>) -> Vec<u8> {
         let mut table = [0; TABLE_LENGTH];
         table.iter_mut().zip(addresses).for_each(|(entry, address)| *entry = address);
@@ -71,36 +72,37 @@ impl Arg {
     }
 }
 
-/// A matrix in one of the problem's buffers, row after row, and the tiles that a kernel copies of it in bulk: an argument by
-/// value, of 128 bytes (`const __grid_constant__ CUtensorMap` in CUDA C++, `.param .align 64 .b8 map[128]` in PTX).
+/// A row-major matrix in one of the problem's buffers, and the tiles in which a kernel copies it in bulk. The map is
+/// passed by value, in 128 bytes (`const __grid_constant__ CUtensorMap` in CUDA C++, `.param .align 64 .b8 map[128]` in
+/// PTX).
 ///
-/// In shared memory, tiles are swizzled by 128 bytes. Elements outside of the matrix are zeros. A map of several matrices has
-/// three dimensions, and a tile is a part of one matrix.
+/// Tiles use the 128-byte swizzle in shared memory. Elements outside of the matrix are zeros. A map of several matrices
+/// has three dimensions, and each tile belongs to one matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// The index of the problem's buffer.
     pub buffer: usize,
-    /// The bytes of the buffer before the matrix.
+    /// The offset of the matrix in the buffer, in bytes.
     pub begin: u64,
     /// The type of the elements.
     pub element: TensorElement,
-    /// Elements of a row, 1 to 2^32. A row has to be a multiple of 16 bytes.
+    /// The number of elements of a row, 1 to 2^32. A row must be a multiple of 16 bytes.
     pub columns: u64,
     /// The number of rows, 1 to 2^32.
     pub rows: u64,
-    /// The number of such matrices, one after another, 1 to 2^32. `None` for a map of two dimensions.
+    /// The number of consecutive matrices of this shape, 1 to 2^32. `None` for a two-dimensional map.
     pub matrices: Option<u64>,
-    /// The elements of a tile's row, 128 bytes at most, and the tile's rows, 256 at most.
+    /// The elements of a tile's row (at most 128 bytes), and the number of the tile's rows (at most 256).
     pub tile: [u32; 2],
 }
 
 impl TensorMap {
-    /// The bytes from one row to the next.
+    /// Returns the stride between rows in bytes.
     pub fn pitch(&self) -> u64 {
         self.columns * u64::from(self.element.bytes())
     }
 
-    /// The map of the matrix in a buffer at an address, as the driver's `cuTensorMapEncodeTiled` takes it.
+    /// Returns the map for a matrix in a buffer at `address`, in the form of the driver's `cuTensorMapEncodeTiled`.
     pub fn at(&self, address: u64) -> simt::TensorMap {
         let mut sizes = vec![self.columns, self.rows];
         let mut strides = vec![self.pitch()];
@@ -125,18 +127,18 @@ impl TensorMap {
 
 impl fmt::Display for TensorMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { buffer, element, columns, rows, tile: [along, down], .. } = self;
+        let Self { buffer, element, columns, rows, tile: [tile_columns, tile_rows], .. } = self;
         let pitch = self.pitch();
         let matrices = self.matrices.map_or(String::new(), |matrices| format!("{matrices} × "));
         write!(
             f,
             "tensor map of buffer {buffer}, {matrices}{rows} rows of {columns} {element:?}, {pitch} bytes apart, in tiles of \
-             {down} × {along}"
+             {tile_rows} × {tile_columns}"
         )
     }
 }
 
-/// The code in which a launch's entry is looked up.
+/// The code that contains a launch's entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Code {
     /// The kernels of this program.
@@ -146,12 +148,12 @@ pub enum Code {
     Loaded(u32),
 }
 
-/// One launch of a kernel, in the form that every device takes.
+/// A launch of a kernel, in the form that every device accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
     /// The code that contains the entry.
     pub code: Code,
-    /// The name of the `.entry` in its PTX.
+    /// The name of the `.entry` in the PTX.
     pub entry: String,
     /// The size of the grid in blocks, in x, y and z.
     pub grid: [u32; 3],
@@ -164,12 +166,12 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The number of blocks of the grid.
+    /// Returns the number of blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&side| u64::from(side)).product()
     }
 
-    /// The number of threads of a block.
+    /// Returns the number of threads of a block.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|&side| u64::from(side)).product()
     }

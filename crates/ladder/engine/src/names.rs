@@ -1,6 +1,6 @@
 //! Suggestions for unknown names.
 
-/// The hint for an unknown name; `nearest` comes from [`near_names`].
+/// Returns the hint for an unknown name; `nearest` comes from [`near_names`].
 pub fn near(nearest: &[String], otherwise: &str) -> String {
     match nearest {
         [] => otherwise.to_owned(),
@@ -9,11 +9,11 @@ pub fn near(nearest: &[String], otherwise: &str) -> String {
     }
 }
 
-/// The number of names that are suggested.
+/// The maximum number of suggested names.
 const SUGGESTED: usize = 3;
 
-/// The names that `given` was most likely meant to be, ignoring case: those that contain it, or else those with the
-/// smallest edit distance.
+/// Returns the names that the user probably meant by `given`, ignoring case. These are the names that contain `given`,
+/// or otherwise the names with the smallest edit distance.
 pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let given = given.to_lowercase();
     let mut all: Vec<(bool, usize, &str)> = known
@@ -23,19 +23,19 @@ pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> 
             let is_part = given.len() >= 3 && lower.contains(&given);
             (!is_part, strsim::damerau_levenshtein(&given, &lower), name)
         })
-        .filter(|&(is_no_part, distance, name)| !is_no_part || distance <= 2 + name.len() / 4)
+        .filter(|&(is_not_part, distance, name)| !is_not_part || distance <= 2 + name.len() / 4)
         .collect();
     all.sort_unstable();
     all.dedup();
-    // When no name contains `given`, keep only the nearest.
-    if let Some(&(is_no_part, least, _)) = all.first() {
-        all.retain(|&(other, distance, _)| !other || (is_no_part && distance == least));
+    // If no name contains `given`, keep only the nearest names.
+    if let Some(&(is_not_part, least, _)) = all.first() {
+        all.retain(|&(other, distance, _)| !other || (is_not_part && distance == least));
     }
     let names = all.into_iter().map(|(_, _, name)| name.to_owned());
     names.take(SUGGESTED).collect()
 }
 
-/// The hint for an unknown name: the nearest known names, or all of them.
+/// Returns the hint for an unknown name: the nearest known names, or all of them.
 pub fn did_you_mean(given: &str, kind: &str, known: &[&'static str]) -> String {
     let nearest = near_names(given, known.iter().copied());
     near(&nearest, &format!("the {kind} are {}", known.join(", ")))

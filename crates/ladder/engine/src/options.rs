@@ -1,8 +1,8 @@
 //! The options of a ladder: sizes, shapes, operations and data.
 //!
-//! A ladder declares its options as data ([`Opt`]); the command line, the sweeps and the JSON output are made from
-//! these declarations. [`Options`] are the values: those that the user gave, and, once completed with the ladder's
-//! defaults, those that a problem is made from.
+//! A ladder declares its options as data ([`Opt`]). The command line, the sweeps and the JSON output are derived from
+//! these declarations. [`Options`] holds the values that the user gave. When completed with the ladder's defaults, it
+//! describes a problem.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -17,26 +17,26 @@ use crate::size::parse_size;
 pub struct Opt {
     /// The name, without the dashes.
     pub name: &'static str,
-    /// The placeholder for its value in the help text.
+    /// The placeholder for the value in the help text.
     pub metavar: &'static str,
-    /// The kind of value that it takes.
+    /// The kind of the option's value.
     pub kind: Kind,
-    /// The default value, as it is written on the command line.
+    /// The default value, as written on the command line.
     pub default: &'static str,
     /// The line of the help text.
     pub help: &'static str,
 }
 
-/// The kind of value that an option takes.
+/// The kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A size, as [`parse_size`] reads it.
+    /// A size, in the syntax of [`parse_size`].
     Size,
     /// A size or this word.
     SizeOr(&'static str),
     /// One of these words.
     Word(&'static [&'static str]),
-    /// Any text. The ladder checks it.
+    /// Any text. The ladder validates it.
     Text,
 }
 
@@ -78,7 +78,8 @@ impl Opt {
     /// Parses a value of this option.
     ///
     /// # Errors
-    /// [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take this word.
+    /// Returns [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take
+    /// this word.
     pub fn parse(&self, text: &str) -> Result<Value, Error> {
         match self.kind {
             Kind::Size => parse_size(text).map(Value::Size),
@@ -86,7 +87,7 @@ impl Opt {
             Kind::SizeOr(_) | Kind::Text => Ok(Value::Text(text.to_owned())),
             Kind::Word(words) if words.contains(&text) => Ok(Value::Text(text.to_owned())),
             Kind::Word(words) => Err(Error::UnknownName(format!(
-                "`{text}` is not possible for --{}; the words are {}",
+                "`{text}` is not a valid value for --{}; the values are {}",
                 self.name,
                 words.join(", ")
             ))),
@@ -94,11 +95,11 @@ impl Opt {
     }
 }
 
-/// Values of options, by name: `Options::default().with("n", 1000)`.
+/// Option values by name: `Options::default().with("n", 1000)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Options {
-    /// The ladder that completed these options, for messages; empty before that.
+    /// The ladder that completed these options, for messages. Empty before completion.
     #[serde(skip)]
     ladder: &'static str,
     #[serde(serialize_with = "as_map")]
@@ -110,14 +111,14 @@ fn as_map<S: serde::Serializer>(values: &[(&'static str, Value)], serializer: S)
 }
 
 impl Options {
-    /// Adds an option, with its value as it is written on the command line.
+    /// Adds an option with its value as written on the command line.
     #[must_use]
     pub fn with(self, name: &'static str, value: impl ToString) -> Self {
         self.set(name, Value::Text(value.to_string()))
     }
 
     fn set(mut self, name: &'static str, value: Value) -> Self {
-        match self.values.iter_mut().find(|(own, _)| *own == name) {
+        match self.values.iter_mut().find(|(existing_name, _)| *existing_name == name) {
             Some((_, old)) => *old = value,
             None => self.values.push((name, value)),
         }
@@ -130,23 +131,24 @@ impl Options {
         other.values.iter().fold(self, |all, (name, value)| all.set(name, value.clone()))
     }
 
-    /// The value of an option, when it was given.
+    /// Returns the value of an option if it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.values.iter().find_map(|(own, value)| (*own == name).then_some(value))
+        self.values.iter().find_map(|(given_name, value)| (*given_name == name).then_some(value))
     }
 
-    /// The options as they are written on a command line: `--n 1000 --type f32`.
+    /// Returns the options as written on a command line: `--n 1000 --type f32`.
     pub fn command_line(&self) -> String {
-        let each = self.values.iter().map(|(name, value)| format!("--{name} {value}"));
-        each.collect::<Vec<_>>().join(" ")
+        let options = self.values.iter().map(|(name, value)| format!("--{name} {value}"));
+        options.collect::<Vec<_>>().join(" ")
     }
 
-    /// Sorts the options in the order in which they are `declared`, and adds the defaults of those that are missing.
+    /// Sorts the options into the order of `declared`, and adds the defaults of missing options.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not a size.
+    /// Returns [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not
+    /// a size.
     pub fn complete(&self, ladder: &'static str, declared: &'static [Opt]) -> Result<Self, Error> {
-        let is_unknown = |(name, _): &&(&str, Value)| declared.iter().all(|own| own.name != *name);
+        let is_unknown = |(name, _): &&(&str, Value)| declared.iter().all(|option| option.name != *name);
         if let Some((name, _)) = self.values.iter().find(is_unknown) {
             let known: Vec<_> = declared.iter().map(|option| option.name).collect();
             let hint = options_hint(&known);
@@ -161,18 +163,18 @@ impl Options {
         Ok(Self { ladder, values })
     }
 
-    /// The value of a size option. The options must be complete.
+    /// Returns the value of a size option. The options must be complete.
     pub fn size(&self, name: &str) -> u64 {
         match self.get(name) {
             Some(Value::Size(size)) => *size,
-            other => unreachable!("`{name}` is declared a size and is {other:?}"),
+            other => unreachable!("`{name}` is declared as a size and is {other:?}"),
         }
     }
 
-    /// The value of a size option that has to be in this range. The options must be complete.
+    /// Returns the value of a size option that must be within this range. The options must be complete.
     ///
     /// # Errors
-    /// [`Error::BadValue`] when the size is not in the range.
+    /// Returns [`Error::BadValue`] when the size is not in the range.
     pub fn size_within(&self, name: &str, range: RangeInclusive<u64>) -> Result<u64, Error> {
         let value = self.size(name);
         match range.contains(&value) {
@@ -184,8 +186,8 @@ impl Options {
         }
     }
 
-    /// The value of a size option, or `None` when it is the word that is allowed instead of a size. The options must
-    /// be complete.
+    /// Returns the value of a size option, or `None` when the value is the word that is allowed instead of a size. The
+    /// options must be complete.
     pub fn maybe_size(&self, name: &str) -> Option<u64> {
         match self.get(name) {
             Some(Value::Size(size)) => Some(*size),
@@ -193,23 +195,23 @@ impl Options {
         }
     }
 
-    /// Replaces an option by the size that the problem chose.
+    /// Replaces an option with the size that the problem chose.
     #[must_use]
     pub fn with_size(self, name: &'static str, size: u64) -> Self {
         self.set(name, Value::Size(size))
     }
 
-    /// The value of a word or text option. The options must be complete.
+    /// Returns the value of a word or text option. The options must be complete.
     pub fn text(&self, name: &str) -> &str {
         match self.get(name) {
             Some(Value::Text(text)) => text,
-            other => unreachable!("`{name}` is declared a text and is {other:?}"),
+            other => unreachable!("`{name}` is declared as a text and is {other:?}"),
         }
     }
 }
 
-/// Every combination of the options' values; the last option changes fastest. Without options there is one
-/// combination, which is empty.
+/// Returns every combination of the options' values; the last option changes fastest. Without options, the only
+/// combination is empty.
 pub fn combinations(choices: &[(&'static str, Vec<Value>)]) -> Vec<Options> {
     choices.iter().fold(vec![Options::default()], |all, (name, values)| {
         let with_each = |options: &Options| {

@@ -1,4 +1,4 @@
-//! The problem that a ladder computes: its buffers, its arguments, and the check of its results.
+//! The problem that a ladder computes: its buffers, its arguments and the check of its results.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,34 +10,34 @@ use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::{DeviceProperties, Rung};
 
-/// The value of each byte of an output before a checked launch, so that an element that the kernel does not write is
-/// not right by chance.
+/// The value of each byte of an output before a checked launch. The poison prevents an element that the kernel does not
+/// write from being right by chance.
 pub const POISON: u8 = 0xa5;
 
-/// The size in bytes of the guard after every buffer that a kernel writes. A check fails when a launch changes one of
-/// these bytes.
+/// The size in bytes of the guard after every buffer that a kernel writes. A check fails when a launch changes a byte
+/// of the guard.
 pub const GUARD_BYTES: u64 = 256;
 
 /// The purpose of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Filled from the host. An in-place rung destroys it, and it is restored before the next launch.
+    /// Filled from the host. An in-place rung overwrites it, and it is restored before the next launch.
     Input,
     /// Written by the kernel.
     Output,
-    /// Added to by the kernel. It is zeroed before every launch.
+    /// Accumulated into by the kernel. It is zeroed before every launch.
     Sum,
     /// Used by blocks to communicate. It is zeroed once, and every launch leaves it zeroed.
     Workspace,
-    /// Used by blocks to communicate. It is zeroed once, and keeps its contents from launch to launch.
+    /// Used by blocks to communicate. It is zeroed once, and keeps its contents between launches.
     Kept,
-    /// Used by blocks to communicate. No launch relies on its contents.
+    /// Used by blocks to communicate. No launch relies on its previous contents.
     Scratch,
 }
 
 impl Role {
-    /// The value of every byte of such a buffer and of its guard before a checked launch. `None` for an input, which
-    /// holds the problem's data, and for scratch memory. These two have no guard.
+    /// Returns the value of every byte of such a buffer and of its guard before a checked launch. Returns `None` for an
+    /// input, which holds the problem's data, and for scratch memory. Neither has a guard.
     pub fn initial_byte(self) -> Option<u8> {
         match self {
             Self::Input | Self::Scratch => None,
@@ -46,43 +46,43 @@ impl Role {
         }
     }
 
-    /// Whether the buffer holds the problem's data, which come from the host.
+    /// Returns whether the buffer holds data of the problem, which come from the host.
     pub fn is_input(self) -> bool {
         self == Self::Input
     }
 
-    /// Whether the buffer holds a result of the launch, which is compared with the reference.
+    /// Returns whether the buffer holds a result of the launch, which is compared with the reference.
     pub fn is_result(self) -> bool {
         matches!(self, Self::Output | Self::Sum)
     }
 
-    /// Whether the buffer is filled with poison before a checked launch, because the kernel writes all of it.
+    /// Returns whether the buffer is filled with poison before a checked launch, because the kernel writes all of it.
     pub fn is_poisoned(self) -> bool {
         self == Self::Output
     }
 
-    /// Whether the buffer is zeroed before every launch.
+    /// Returns whether the buffer is zeroed before every launch.
     pub fn is_zeroed_before_launch(self) -> bool {
         self == Self::Sum
     }
 
-    /// Whether the buffer is zeroed when it is allocated, and not again.
+    /// Returns whether the buffer is zeroed when it is allocated, and not again.
     pub fn is_zeroed_once(self) -> bool {
         matches!(self, Self::Workspace | Self::Kept)
     }
 
-    /// Whether every launch has to leave the buffer zeroed, because the next launch relies on that.
+    /// Returns whether every launch must leave the buffer zeroed, because the next launch relies on it.
     pub fn is_left_zeroed(self) -> bool {
         self == Self::Workspace
     }
 
-    /// Whether a launch relies on what the previous launch left in the buffer.
+    /// Returns whether a launch relies on what the previous launch left in the buffer.
     pub fn is_kept(self) -> bool {
         self == Self::Kept
     }
 
-    /// Whether the problem determines the contents after a launch. Counters in kept memory and scratch memory also
-    /// depend on earlier launches and on the order in which blocks run.
+    /// Returns whether the problem alone determines the buffer's contents after a launch. Counters in kept memory and
+    /// scratch memory also depend on earlier launches and on the order in which blocks run.
     pub fn is_determined(self) -> bool {
         !matches!(self, Self::Kept | Self::Scratch)
     }
@@ -91,7 +91,7 @@ impl Role {
 /// A buffer on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// The name of the buffer. A kernel's parameter of this name is the buffer's address.
+    /// The name of the buffer. A kernel parameter of this name receives the buffer's address.
     pub name: &'static str,
     /// The purpose of the buffer.
     pub role: Role,
@@ -100,12 +100,12 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of `bytes` bytes for this purpose.
+    /// Creates a buffer of `bytes` bytes for this purpose.
     pub const fn new(name: &'static str, role: Role, bytes: u64) -> Self {
         Self { name, role, bytes }
     }
 
-    /// The number of bytes to allocate: those of the buffer and of its guard.
+    /// Returns the number of bytes to allocate: the buffer and its guard.
     pub fn allocated_bytes(&self) -> u64 {
         let guard = if self.role.initial_byte().is_some() { GUARD_BYTES } else { 0 };
         self.bytes + guard
@@ -117,13 +117,13 @@ impl Buffer {
 pub enum Verdict {
     /// The output equals the reference.
     Right,
-    /// The output differs from the reference. The text names the place, the value found and the value expected.
+    /// The output differs from the reference. The text names the location, the actual value and the expected value.
     Wrong(String),
 }
 
 impl Verdict {
-    /// The verdict for one wrong element: `which` names the element, `found` is the value that the kernel left there,
-    /// and both values are given as they are shown.
+    /// Creates the verdict for a wrong element. `which` names the element, `found` is the value that the kernel left
+    /// there, `shown` is that value as text, and `right` is the expected value as text.
     pub fn wrong_element<T: NoUninit>(
         which: impl fmt::Display,
         found: &T,
@@ -131,7 +131,7 @@ impl Verdict {
         right: impl fmt::Display,
     ) -> Self {
         let unwritten = match bytemuck::bytes_of(found).iter().all(|&byte| byte == POISON) {
-            true => ", which is what was there before",
+            true => ", the value from before the launch",
             false => "",
         };
         Self::Wrong(format!("{which} is {shown}{unwritten}; {right} is right"))
@@ -151,7 +151,7 @@ impl Verdict {
         }
     }
 
-    /// Checks that every element of the first output is the expected one. `which` names the element at an index.
+    /// Checks that every element of the first output equals the expected one. `which` names the element at an index.
     pub fn of_elements<T: NoUninit + AnyBitPattern + PartialEq + fmt::Display>(
         outputs: &[Vec<u8>],
         expected: &[T],
@@ -163,16 +163,18 @@ impl Verdict {
         })
     }
 
-    /// Checks that every element of the first output, a float, is within a tolerance of the expected one. `tolerance`
-    /// gives the largest absolute error of the element at an index, and `which` names that element.
+    /// Checks that every element of the first output, a float, is within a tolerance of the expected value. `tolerance`
+    /// returns the largest absolute error of the element at an index, and `which` names that element.
     ///
-    /// Derive the tolerance from a bound on the error of the computation, not from what a kernel gives. A sum of n
-    /// terms, added in any order with the unit roundoff u, is off by at most γ Σ|xᵢ| with γ = (n - 1) u / (1 - (n - 1) u)
-    /// (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). With it, a rung may add
-    /// in any order, and a kernel that leaves out a term much larger than the bound is noticed.
+    /// Derive the tolerance from a bound on the error of the computation, not from the results of a kernel. A sum of n
+    /// terms, added in any order with the unit roundoff u, has an error of at most γ Σ|xᵢ| with
+    /// γ = (n - 1) u / (1 - (n - 1) u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and
+    /// §4.2). This bound lets a rung add in any order, but detects a kernel that leaves out a term much larger than the
+    /// bound.
     ///
-    /// An expected NaN needs a NaN, and an expected infinity that infinity, whatever the tolerance. A tolerance of
-    /// infinity accepts every number and every infinity, for elements whose sum may overflow; a NaN accepts none.
+    /// Whatever the tolerance, an expected NaN only matches a NaN, and an expected infinity only matches the same
+    /// infinity. An infinite tolerance accepts every number and every infinity, for elements whose sum may overflow. A
+    /// NaN tolerance accepts no value.
     pub fn of_floats_within<T: Float>(
         outputs: &[Vec<u8>],
         expected: &[f64],
@@ -200,21 +202,21 @@ impl Verdict {
         })
     }
 
-    /// Whether the result was right.
+    /// Returns whether the result was right.
     pub fn is_right(&self) -> bool {
         *self == Self::Right
     }
 }
 
-/// A floating-point type that is exact in an `f64`.
+/// A floating-point type whose values are exact in an `f64`.
 pub trait Float: NoUninit + AnyBitPattern + fmt::LowerExp + Into<f64> {}
 impl Float for f32 {}
 impl Float for f64 {}
 
-/// The values before and after a launch, shown one below the other.
+/// The values before and after a launch, shown below each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
-    /// A description of the launch: `warp_shuffle_up by 2, width 16`.
+    /// A description of the launch, for example `warp_shuffle_up by 2, width 16`.
     pub what: String,
     /// The input values.
     pub before: Vec<String>,
@@ -225,31 +227,31 @@ pub struct Picture {
 /// The size of a problem in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Labels {
-    /// The size in a few words: `n = 1000`, `31 × 33`.
+    /// The size in a few words, for example `n = 1000` or `31 × 33`.
     pub size: String,
-    /// The caption of a table: the size, with whatever else it should say about the problem.
+    /// The caption of a table: the size and other facts about the problem.
     pub title: String,
-    /// The row of a sweep's table that the problem belongs to.
+    /// The row of the problem in a sweep's table.
     pub column: String,
 }
 
 impl Labels {
-    /// The labels of a problem whose title and row are its size.
+    /// Creates the labels of a problem whose title and row are its size.
     pub fn new(size: String) -> Self {
         Self { title: size.clone(), column: size.clone(), size }
     }
 }
 
-/// What is known of a problem without its data: its size in numbers, and its variant.
+/// The facts of a problem without its data: its variant and its sizes as numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The variant of the ladder's computation, named as in [`Entries::PerVariant`](crate::Entries::PerVariant). Empty
     /// for the ladder's only or default variant.
     pub variant: String,
-    /// The lengths that the grid has to cover, as [`LaunchRequest::shape`](rung::LaunchRequest::shape) lists them.
+    /// The lengths that the grid must cover, in the order of [`LaunchRequest::shape`](rung::LaunchRequest::shape).
     pub shape: Vec<u64>,
-    /// The least number of bytes that have to move between memory and kernel, from which effective bandwidth is
-    /// computed: those of every input and of every output.
+    /// The minimum number of bytes that must move between memory and kernel: all inputs and outputs. It is used to
+    /// compute effective bandwidth.
     pub bytes: u64,
     /// The number of floating-point operations, when the ladder is measured in operations per second.
     pub flops: Option<u64>,
@@ -258,71 +260,74 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of the only variant of a ladder.
+    /// Creates the facts of a ladder with only one variant.
     pub fn new(shape: Vec<u64>, bytes: u64) -> Self {
         Self { variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
     }
 }
 
-/// One instance of the computation of a ladder, of a certain size. All rungs run on the same instance.
+/// An instance of the computation of a ladder, with a certain size. All rungs run on the same instance.
 ///
-/// Making an instance is cheap. Its data are made when [`Problem::input`] or [`Problem::check`] first needs them, so
-/// that a problem too large for a device is refused before the host's memory is filled with it.
+/// Creating an instance is cheap. Its data are generated when [`Problem::input`] or [`Problem::check`] first needs
+/// them, so a problem that is too large for a device is rejected before it fills the host's memory.
 ///
 /// # Safety
-/// The kernels of the problem's ladder, launched with its buffers and [`Problem::argument`], must access only
-/// [`Problem::buffers`]: no argument is an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
+/// The implementer must ensure that the kernels of the problem's ladder, launched with its buffers and
+/// [`Problem::argument`], only access [`Problem::buffers`]. No argument may be an address that a kernel could use to
+/// access other memory. [`Device::launch`](crate::Device::launch) explains why.
 pub unsafe trait Problem: Sync {
-    /// The problem's size in numbers.
+    /// Returns the problem's size in numbers.
     fn facts(&self) -> Facts;
 
-    /// The problem's size in words.
+    /// Returns the problem's size in words.
     fn labels(&self) -> Labels;
 
-    /// The buffers of the problem on a device. The sizes of workspaces may depend on its number of multiprocessors.
+    /// Returns the buffers of the problem on a device. The sizes of workspaces may depend on its number of
+    /// multiprocessors.
     fn buffers(&self, device: DeviceProperties) -> Vec<Buffer>;
 
-    /// The contents of an input buffer, by its index in [`Problem::buffers`]. Empty for an output.
+    /// Returns the contents of an input buffer by its index in [`Problem::buffers`]. Returns no bytes for an output.
     fn input(&self, index: usize) -> &[u8];
 
-    /// The number or tensor map for the kernel parameter of this name, which is not the name of a buffer. `None` when
-    /// the ladder has none.
+    /// Returns the number or tensor map for the kernel parameter of this name, which is not the name of a buffer.
+    /// `None` when the ladder does not define such an argument.
     fn argument(&self, _name: &str) -> Option<Arg> {
         None
     }
 
-    /// The reason why a rung cannot compute this problem although it computes its variant, and what would work.
-    /// `None` when the rung can.
+    /// Returns the reason why a rung cannot compute this problem although it computes its variant, and what would work.
+    /// Returns `None` when the rung can compute the problem.
     fn refuses(&self, _rung: &Rung) -> Option<String> {
         None
     }
 
-    /// The sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.
+    /// Returns the sizes of a problem with about `share` of this problem's bytes. `None` when the ladder has no size to
+    /// change.
     fn smaller(&self, _share: f64) -> Option<Options> {
         None
     }
 
-    /// The number of bytes that a launch writes from the start of a result. The default is the whole buffer. The
-    /// bytes after them must not change.
+    /// Returns the number of bytes that a launch writes at the start of a result. The default is the whole buffer. The
+    /// launch must not change the bytes after them.
     fn written_bytes(&self, _launch: &Launch, buffer: &Buffer) -> u64 {
         buffer.bytes
     }
 
     /// Compares the outputs of a launch with the reference.
     ///
-    /// `outputs` are the contents of the [results](Role::is_result) among the launch's arguments, in the order of the
-    /// arguments, each [`Problem::written_bytes`] long. Before the launch, outputs were filled with
-    /// [`POISON`] and sums with zeros.
+    /// `outputs` holds the contents of the [results](Role::is_result) among the launch's arguments, in the order of the
+    /// arguments, each [`Problem::written_bytes`] long. Before the launch, outputs were filled with [`POISON`] and sums
+    /// with zeros.
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict;
 
-    /// A picture of the launch's values, made from the same `outputs`, for ladders that show one.
+    /// Returns a picture of the launch's values, based on the same `outputs`, for ladders that show pictures.
     fn picture(&self, _rung: &Rung, _launch: &Launch, _outputs: &[Vec<u8>]) -> Option<Picture> {
         None
     }
 }
 
-/// The bytes of all buffers whose size depends on the problem: all but scratch memory and the buffers that launches
-/// keep.
+/// Returns the bytes of all buffers whose size depends on the problem. Scratch memory and buffers that launches keep
+/// are not included.
 pub fn buffer_bytes(problem: &dyn Problem, device: DeviceProperties) -> u64 {
     let buffers = problem.buffers(device).into_iter().filter(|buffer| buffer.role.is_determined());
     buffers.map(|buffer| buffer.bytes).sum()
@@ -337,15 +342,15 @@ pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Cow<'_, [T]> {
     }
 }
 
-/// Scales a size by `share` and rounds down to one significant digit, so that it still fits when other programs have
-/// taken a little more memory.
+/// Scales a size by `share` and rounds down to one significant digit, so that it still fits after other programs
+/// allocate a little more memory.
 pub fn round_down(size: u64, share: f64) -> u64 {
     let fits = (size as f64 * share) as u64;
     let magnitude = 10u64.pow(fits.checked_ilog10().unwrap_or(0));
     fits / magnitude * magnitude
 }
 
-/// Writes a size with its power of two: `n = 1024 (2^10)`, `n = 1000`.
+/// Formats a size with its power of two: `n = 1024 (2^10)`, `n = 1000`.
 pub fn with_power(n: u64) -> String {
     if n > 1 && n.is_power_of_two() { format!("n = {n} (2^{})", n.ilog2()) } else { format!("n = {n}") }
 }

@@ -1,19 +1,19 @@
-//! When and with which compilers a result was made.
+//! The date and the compilers of a result.
 
 use crate::catalog::Kernels;
 use crate::device::DeviceInfo;
 
-/// The date and the compilers with which a result was made.
+/// The date of a result, and the compilers of the program that produced it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// The date, as in `2026-04-01`.
+    /// The date, for example `2026-04-01`.
     pub date: String,
     /// The compilers of the host and of the device code.
     pub toolchain: String,
 }
 
 impl Provenance {
-    /// Today's date, with the compilers of this program and of the kernels that `device` runs.
+    /// Returns today's date, with the compilers of this program and of the kernels that `device` runs.
     pub fn now(kernels: &Kernels, device: &DeviceInfo) -> Self {
         Self { date: jiff::Zoned::now().date().to_string(), toolchain: kernels.toolchain(device.compute_capability) }
     }

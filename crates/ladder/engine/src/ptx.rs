@@ -1,4 +1,4 @@
-//! The PTX of the kernels, one text for each architecture.
+//! The PTX of the kernels, one text per architecture.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -10,7 +10,7 @@ use ptx::extract::{SourceLines, extract};
 
 use crate::Error;
 
-/// Where a text is.
+/// The source of a PTX text.
 #[derive(Debug)]
 enum Source {
     Embedded(&'static str),
@@ -22,27 +22,29 @@ enum Source {
 /// The PTX of the kernels for one architecture.
 #[derive(Debug)]
 pub struct Ptx {
-    /// The compute capability that it is compiled for, major and minor.
+    /// The compute capability that the text is compiled for, major and minor.
     pub capability: (u32, u32),
-    /// Whether devices of that compute capability alone run it (`sm_90a`), and not the newer ones too (PTX ISA, `.target`).
+    /// Whether only devices of exactly that compute capability can run it (`sm_90a`), rather than newer devices too
+    /// (PTX ISA, `.target`).
     pub only: bool,
     source: Source,
     outline: OnceLock<Outline<'static>>,
 }
 
 impl Ptx {
-    /// A text for devices of at least this compute capability.
+    /// Creates a text for devices of at least this compute capability.
     pub const fn new(capability: (u32, u32), text: &'static str) -> Self {
         Self::from(capability, Source::Embedded(text))
     }
 
-    /// The text in a file of the folder that the program was built in, as in builds for development: then an edit of a
-    /// kernel takes neither the compiler nor the linker through tens of megabytes.
+    /// Creates a text that is read from a file in the program's build folder, for development builds. An edit of a
+    /// kernel then avoids compiling and linking tens of megabytes of text.
     pub const fn in_file(capability: (u32, u32), path: &'static str) -> Self {
         Self::from(capability, Source::File(path))
     }
 
-    /// The text that `compile` returns when the program first needs it: a build compiles the kernels for one architecture.
+    /// Creates a text that `compile` returns when the program first needs it. A build only compiles the kernels for one
+    /// architecture.
     pub const fn on_request(capability: (u32, u32), compile: fn() -> Result<String, String>) -> Self {
         Self::from(capability, Source::OnRequest(compile))
     }
@@ -51,17 +53,17 @@ impl Ptx {
         Self { capability, only: false, source, outline: OnceLock::new() }
     }
 
-    /// The same text for devices of this compute capability and no other.
+    /// Restricts the text to devices of exactly this compute capability.
     #[must_use]
     pub const fn only(mut self) -> Self {
         self.only = true;
         self
     }
 
-    /// Checks that the file with the text exists, if the text is in a file.
+    /// Checks that the text's file exists, if the text is in a file.
     ///
     /// # Errors
-    /// [`Error::NoKernels`] when the folder that the program was built in is gone.
+    /// Returns [`Error::NoKernels`] when the folder that the program was built in is gone.
     pub(crate) fn check_readable(&self) -> Result<(), Error> {
         match self.source {
             Source::Embedded(_) | Source::OnRequest(_) => Ok(()),
@@ -75,8 +77,8 @@ impl Ptx {
     /// Returns the outline of the text, with the positions of its entries. The first call reads or compiles the text.
     ///
     /// # Errors
-    /// [`Error::NoKernels`] when the file cannot be read, [`Error::Compile`] when the kernels do not compile for this
-    /// architecture.
+    /// Returns [`Error::NoKernels`] when the file cannot be read, [`Error::Compile`] when the kernels do not compile
+    /// for this architecture.
     pub fn read(&self) -> Result<&Outline<'static>, Error> {
         if let Some(outline) = self.outline.get() {
             return Ok(outline);
@@ -95,54 +97,56 @@ impl Ptx {
         Ok(self.outline.get_or_init(|| outline))
     }
 
-    /// The newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
-    /// last of all.
+    /// Returns the newest text in `all` that a device of this compute capability can run, or the last text for `None`.
+    /// `all` must be sorted.
     pub fn newest(all: &[Self], capability: Option<(u32, u32)>) -> Option<&Self> {
-        all.iter().rfind(|ptx| capability.is_none_or(|own| ptx.runs_on(own)))
+        all.iter().rfind(|ptx| capability.is_none_or(|device_capability| ptx.runs_on(device_capability)))
     }
 
-    /// Whether a device of this compute capability can run it.
+    /// Returns whether a device of this compute capability can run the text.
     pub fn runs_on(&self, capability: (u32, u32)) -> bool {
         if self.only { capability == self.capability } else { capability >= self.capability }
     }
 
-    /// The architecture that it is compiled for, by NVIDIA's name with this prefix: `sm_90a`, `compute_90a`.
+    /// Returns NVIDIA's name of the text's architecture, with this prefix: `sm_90a`, `compute_90a`.
     pub fn arch(&self, prefix: &str) -> String {
         let ((major, minor), suffix) = (self.capability, if self.only { "a" } else { "" });
         format!("{prefix}_{major}{minor}{suffix}")
     }
 
-    /// The architecture that `ptxas` assembles it for where a device of the architecture `wanted`, such as `sm_90`, runs it.
+    /// Returns the architecture that `ptxas` assembles the text for when a device of the architecture `wanted`, such as
+    /// `sm_90`, runs it.
     pub fn assembled_for(&self, wanted: &str) -> String {
         if self.only { self.arch("sm") } else { wanted.to_owned() }
     }
 
-    /// The text.
+    /// Returns the text.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn text(&'static self) -> &'static str {
         self.outline().text()
     }
 
-    /// The outline of the text, with the positions of its entries.
+    /// Returns the outline of the text, with the positions of its entries.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails. It cannot fail for what [`Kernels::newest_for`](crate::Kernels::newest_for) returns.
+    /// Panics when [`read`](Self::read) fails, which cannot happen for the result of
+    /// [`Kernels::newest_for`](crate::Kernels::newest_for).
     pub fn outline(&self) -> &Outline<'static> {
         self.read().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Whether the text can be read and has this entry.
+    /// Returns whether the text can be read and has this entry.
     pub fn has_entry(&self, entry: &str) -> bool {
         self.read().is_ok_and(|outline| outline.has_entry(entry))
     }
 
-    /// The text of one entry with everything that it needs, without source lines; the whole text when the entry cannot
-    /// stand alone.
+    /// Returns the text of one entry with all its dependencies, without source lines. If the entry cannot be extracted,
+    /// the result is the whole text.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn part(&'static self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
@@ -150,16 +154,16 @@ impl Ptx {
     /// Like [`part`](Self::part), with source lines.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn part_with_lines(&'static self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Keep).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
 
-    /// The bytes of shared memory that an entry declares statically, with those of the functions that it calls. `None`
-    /// when the text has no such entry, or the entry cannot stand alone.
+    /// Returns the bytes of shared memory that an entry and the functions that it calls declare statically. `None` when
+    /// the text has no such entry, or the entry cannot be extracted.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn static_shared_bytes(&'static self, entry: &str) -> Option<u32> {
         let outline = self.outline();
         let text = outline.has_entry(entry).then(|| extract(outline, entry, SourceLines::Drop))??;
@@ -167,15 +171,15 @@ impl Ptx {
     }
 }
 
-/// The bytes of all variables in shared memory that a text declares, each at the next address of its alignment.
-/// `.extern` variables stand for dynamic shared memory, which the launch sizes (PTX ISA §10.6.1, `.extern`). It begins at the
-/// next address of its alignment, so `ptxas` counts the bytes up to there.
+/// Returns the bytes of all shared-memory variables that a text declares, each at the next address of its alignment.
+/// `.extern` variables declare dynamic shared memory, which the launch sizes (PTX ISA §10.6.1, `.extern`). Dynamic
+/// shared memory starts at the next address of its alignment, so `ptxas` counts the bytes up to that address.
 fn static_shared_bytes(text: &str) -> Option<u32> {
     let module = ptx::parse(text).ok()?;
     let (mut bytes, mut dynamic_align) = (0u64, 1);
     let mut add = |variable: &Variable<'_>| -> Option<()> {
         if variable.space == Space::Shared {
-            // `b8`, `u64`: the number of bits ends the name of a type.
+            // A type such as `b8` or `u64` ends with its number of bits.
             let bits: u64 = variable.ty.trim_start_matches(|c: char| c.is_alphabetic()).parse().ok()?;
             let element = bits / 8 * u64::from(variable.vector);
             let align = variable.align.map_or(element, u64::from).max(1);
@@ -194,7 +198,7 @@ fn static_shared_bytes(text: &str) -> Option<u32> {
     u32::try_from(bytes.next_multiple_of(dynamic_align)).ok()
 }
 
-/// Calls `add` with the variables of statements and of the scopes in them.
+/// Calls `add` with the variables that the statements and their nested scopes declare.
 fn variables(statements: &[Statement<'_>], add: &mut impl FnMut(&Variable<'_>) -> Option<()>) -> Option<()> {
     statements.iter().try_for_each(|statement| match statement {
         Statement::Variable(variable) => add(variable),
@@ -210,7 +214,7 @@ mod tests {
     use crate::{Error, Kernels};
 
     #[test]
-    fn kernels_that_are_gone_are_named_before_anything_runs() {
+    fn missing_kernels_are_reported_before_anything_runs() {
         static GONE: [Ptx; 2] = [Ptx::new((7, 5), ""), Ptx::in_file((8, 0), "/none/kernels.compute_80.ptx")];
         static KERNELS: Kernels = Kernels { modules: &GONE, host_compiler: "", build_folder: "", package_folder: "" };
         let error = open(Choice::Sim, &KERNELS).err().expect("there is no such file");
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn static_shared_memory_is_that_of_the_entry_and_of_what_it_calls() {
+    fn static_shared_memory_includes_called_functions() {
         static PTX: Ptx = Ptx::new(
             (7, 5),
             ".version 7.8\n.target sm_75\n.address_size 64\n\
@@ -261,7 +265,7 @@ mod tests {
              .visible .entry none()\n{\nret;\n}\n",
         );
         let bytes = |entry| PTX.static_shared_bytes(entry);
-        // `inner` has 24 bytes, and dynamic shared memory begins at the next multiple of 16.
+        // `inner` has 24 bytes, and dynamic shared memory starts at the next multiple of 16.
         assert_eq!([bytes("both"), bytes("inner"), bytes("none")], [Some(28), Some(32), Some(0)]);
         assert_eq!(bytes("other"), None);
     }

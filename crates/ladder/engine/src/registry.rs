@@ -1,4 +1,4 @@
-//! The ladders and their rungs, as data. Every tool iterates over these and none matches on a name.
+//! The ladders and their rungs, as data. Every tool iterates over this data, and no tool depends on a name.
 
 use crate::error::Error;
 use crate::launch::{Arg, Code, Launch, TensorMap};
@@ -9,15 +9,14 @@ pub use rung::{ChooseBlock, DeviceProperties, Entries, PublishedSpeedup, Rung};
 use rung::{LaunchRequest, variant_in_words};
 use serde::Deserialize;
 
-/// The most bytes of shared memory that a block can have with an opt-in on any device (CUDA C++ Programming
-/// Guide, "Compute Capabilities"). A device with
-/// less refuses the launch.
+/// The most bytes of shared memory that a block can have with an opt-in on any device (CUDA C++ Programming Guide,
+/// "Compute Capabilities"). A device with less shared memory rejects the launch.
 const MAX_DYNAMIC: u32 = 227 << 10;
 
-/// Kernels that compute the same thing, from the naive one to the fastest.
+/// Kernels that compute the same result, from the naive kernel to the fastest.
 #[derive(Debug)]
 pub struct Ladder {
-    /// The name that `ladder run` takes.
+    /// The name of the ladder, as given to `ladder run`.
     pub name: &'static str,
     /// A one-line summary of the computation.
     pub summary: &'static str,
@@ -25,22 +24,22 @@ pub struct Ladder {
     pub rungs: &'static [Rung],
     /// The options of the ladder, with their defaults.
     pub options: &'static [Opt],
-    /// The sizes of blocks that its kernels support.
+    /// The block sizes that the ladder's kernels support.
     pub blocks: &'static [[u32; 3]],
-    /// The rule for these sizes, in words.
+    /// The rule for block sizes, in words.
     pub block_rule: &'static str,
-    /// The problems that `ladder check` sweeps: edge cases, primes, and sizes that are not a multiple of any tile.
+    /// The problems that `ladder check` sweeps: edge cases, primes, and sizes that are not multiples of any tile.
     pub sweep: fn(Effort) -> Vec<Options>,
-    /// Makes the problem that complete options describe.
+    /// Creates the problem that a complete set of options describes.
     pub problem: fn(&Options) -> Result<Box<dyn Problem>, Error>,
-    /// The columns that are shown of a run.
+    /// The columns that are shown for a run.
     pub shown: ShownColumns,
 }
 
-/// Rungs, each with a launch of it.
+/// Rungs, each with a launch.
 pub type Launches = Vec<(&'static Rung, Launch)>;
 
-/// How long a sweep may take.
+/// The effort of a sweep, which limits its duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
     /// Takes seconds on a GPU.
@@ -52,7 +51,7 @@ pub enum Effort {
 }
 
 impl Effort {
-    /// Picks the choice for this effort.
+    /// Returns the argument for this effort.
     pub fn pick<T>(self, full: T, quick: T, least: T) -> T {
         match self {
             Self::Full => full,
@@ -61,8 +60,8 @@ impl Effort {
         }
     }
 
-    /// Problems for a ladder with one size: nothing, one element, one less than a warp, sizes that are not a multiple
-    /// of any tile, and one that fills a device.
+    /// Returns the problems of a ladder with one size: zero elements, one element, one less than a warp, sizes that are
+    /// not multiples of any tile, and a size that fills a device.
     pub fn sizes(self, option: &'static str) -> Vec<Options> {
         let sizes: &[u64] = self.pick(
             &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
@@ -74,20 +73,20 @@ impl Effort {
     }
 }
 
-/// The columns that a ladder shows of a run.
+/// The columns that a ladder shows for a run.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownColumns {
     /// The columns when the rungs were timed.
     pub timed: &'static [Column],
     /// The columns when the rungs were counted.
     pub counted: &'static [Column],
-    /// Whether the launches' [pictures](crate::problem::Picture) are shown instead of numbers. Such a ladder is not
+    /// Whether to show the launches' [pictures](crate::problem::Picture) instead of numbers. Such a ladder is not
     /// timed.
     pub pictures: bool,
 }
 
 impl ShownColumns {
-    /// The columns of a ladder that is limited by memory: times, bandwidth, sectors and bank conflicts.
+    /// The columns of a memory-bound ladder: times, bandwidth, sectors and bank conflicts.
     pub const MEMORY: Self = Self {
         timed: &[Column::Time, Column::OverFirst, Column::OverBefore, Column::Bandwidth, Column::OfPeak],
         counted: &[Column::Instructions, Column::Sectors, Column::Used, Column::Conflicts],
@@ -95,56 +94,56 @@ impl ShownColumns {
     };
 }
 
-/// A column of a report. Each ladder lists the columns that show its lessons.
+/// A column of a report. Each ladder lists the columns that illustrate its lessons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Column {
     /// The median time of a launch.
     Time,
     /// The speedup over the ladder's first rung.
     OverFirst,
-    /// The speed in percent of the first rung's. The first rung is a copy of the same bytes.
+    /// The speed as a percentage of the first rung's speed. The first rung is a copy of the same bytes.
     OfCopy,
     /// The speedup over the previous rung.
     OverBefore,
     /// Effective bandwidth.
     Bandwidth,
-    /// Effective bandwidth in percent of the memory's peak bandwidth.
+    /// Effective bandwidth as a percentage of the memory's peak bandwidth.
     OfPeak,
     /// Floating-point operations per second.
     Flops,
-    /// The speedup that the ladder's source text publishes.
+    /// The speedup that the source of the ladder publishes.
     Published,
-    /// The count that the source text publishes.
+    /// The count that the source of the ladder publishes.
     PublishedCount,
     /// PTX instructions per warp.
     Instructions,
     /// Sectors per request to global memory, for loads and stores.
     Sectors,
-    /// Bytes that loads read from global memory and its caches.
+    /// Bytes that loads read from global memory, including hits in its caches.
     Read,
     /// Sectors per load.
     SectorsLoaded,
-    /// The share of the bytes of these sectors that is used.
+    /// The percentage of the loaded sectors' bytes that is used.
     Used,
-    /// Shared memory wavefronts caused by bank conflicts.
+    /// Shared-memory wavefronts caused by bank conflicts.
     Conflicts,
-    /// Wavefronts per access to shared memory.
+    /// Wavefronts per shared-memory access.
     Wavefronts,
-    /// The share of branches that do not split a warp.
+    /// The percentage of branches that do not diverge.
     Uniform,
     /// Atomic operations on global memory.
     GlobalAtomics,
-    /// Sectors changed by an atomic, each counted as often as its most contended word has threads.
+    /// Sectors changed by an atomic. Each sector is counted once for each thread that updates its most contended word.
     AtomicSectors,
-    /// Wavefronts of the atomic operations on shared memory.
+    /// Wavefronts of atomic operations on shared memory.
     SharedAtomics,
 }
 
 impl Ladder {
-    /// The rung of this name.
+    /// Returns the rung named `name`.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] with the nearest name, when the ladder has no rung of this name.
+    /// Returns [`Error::UnknownName`] with the nearest name when the ladder has no rung of this name.
     pub fn rung(&self, name: &str) -> Result<&'static Rung, Error> {
         let found = self.rungs.iter().find(|rung| rung.name == name);
         found.ok_or_else(|| {
@@ -154,16 +153,16 @@ impl Ladder {
         })
     }
 
-    /// Whether a name stands for rungs of this ladder, as in [`Ladder::named`].
+    /// Returns whether a name selects rungs of this ladder, as in [`Ladder::named`].
     pub fn has(&self, name: &str) -> bool {
         self.rungs.iter().any(|rung| is_named(rung, name))
     }
 
-    /// The rungs with these names in the ladder's order; all of them when `names` is empty. A name without the number
-    /// at its end stands for all rungs that differ only in that number.
+    /// Returns the named rungs in the ladder's order, or all rungs if `names` is empty. A name without the number at
+    /// its end selects all rungs that differ only in that number.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] for the first name that is not a rung's.
+    /// Returns [`Error::UnknownName`] for the first name that is not a rung.
     pub fn named(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
         if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
             self.rung(unknown)?;
@@ -172,12 +171,10 @@ impl Ladder {
         Ok(self.rungs.iter().filter(named).collect())
     }
 
-    /// The rungs with these names that compute `problem`, in the ladder's order; all that compute it when no name is
-    /// given.
+    /// Returns the named rungs in the ladder's order. If no name is given, returns all rungs that compute `problem`.
     ///
-    /// # Errors
-    /// [`Error::UnknownName`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
-    /// that does not compute the problem.
+    /// Returns [`Error::UnknownName`] for the first name that is not a rung, [`Error::NotOffered`] for the first named
+    /// rung that does not compute the problem.
     pub fn select(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {
         let variant = problem.facts().variant;
         let computes = |rung: &&Rung| rung.computes(&variant);
@@ -196,32 +193,32 @@ impl Ladder {
         }
     }
 
-    /// The problem that the options describe, with the ladder's defaults for missing options.
+    /// Creates the problem that the options describe, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] when the ladder does not have an option, and [`Error::BadValue`] or another error of the
-    /// ladder when it does not take a value.
+    /// Returns [`Error::UnknownName`] when the ladder does not have an option, and [`Error::BadValue`] or another error
+    /// of the ladder when it does not accept a value.
     pub fn problem(&self, options: &Options) -> Result<Box<dyn Problem>, Error> {
         (self.problem)(&self.complete(options)?)
     }
 
-    /// Adds the ladder's defaults for the options that are missing.
+    /// Adds the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] when the ladder does not have an option or a word, [`Error::BadValue`] when a text is not
-    /// a size.
+    /// Returns [`Error::UnknownName`] when the ladder does not have an option or a word, [`Error::BadValue`] when a
+    /// text is not a size.
     pub fn complete(&self, options: &Options) -> Result<Options, Error> {
         options.complete(self.name, self.options)
     }
 
-    /// The launch of `rung` on `problem` and a device, with `block` or else with the rung's default block for this
-    /// problem.
+    /// Returns the launch of `rung` for `problem` and a device, with `block`. If `block` is `None`, the launch has the
+    /// rung's default block for this problem.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the problem [refuses](Problem::refuses) the rung, [`Error::BadValue`] when the ladder does
-    /// not support the block or the rung needs another block for this problem, [`Error::NotCompiled`] when a const-generic
-    /// rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when the tile for this
-    /// block does not fit into shared memory.
+    /// Returns [`Error::Refused`] when the problem [rejects](Problem::refuses) the rung, [`Error::BadValue`] when the
+    /// ladder does not support the block or the rung needs another block for this problem, [`Error::NotCompiled`] when
+    /// a const-generic rung has no entry for the block or does not compute the problem, and [`Error::TooMuchShared`]
+    /// when the tile for this block does not fit into shared memory.
     pub fn launch(
         &self,
         rung: &Rung,
@@ -242,14 +239,14 @@ impl Ladder {
         }
         if !self.blocks.contains(&block) {
             return Err(Error::BadValue(format!(
-                "a block of {} is not possible on the ladder {}: it must be {}",
-                dims(block),
+                "the ladder {} does not support a block of {}: it must be {}",
                 self.name,
+                dims(block),
                 self.block_rule
             )));
         }
-        // The entry is looked up before the shared memory is computed, because the size of a tile is only defined for
-        // blocks that the rung was compiled for.
+        // Look up the entry before computing the shared memory, because the size of a tile is only defined for blocks
+        // that the rung was compiled for.
         let entry = rung.entry(&variant, block)?;
         if let Some(reason) = problem.refuses(rung) {
             return Err(Error::Refused { rung: rung.name, reason });
@@ -274,12 +271,12 @@ impl Ladder {
         })
     }
 
-    /// The launches of these rungs on `problem` and a device, each rung with all of its `blocks` (its default block when there are
-    /// none), and the errors of those that were not compiled for a block or that the problem refuses, which are left out.
-    /// Without `may_leave_out`, these are errors like all others.
+    /// Returns the launches of these rungs for `problem` and a device, with each of `blocks`, or with the default block
+    /// if `blocks` is empty. It also returns the errors of rungs that are left out: rungs not compiled for a block, and
+    /// rungs that the problem rejects. Without `may_leave_out`, such an error is returned like all others.
     ///
     /// # Errors
-    /// The first error of [`Ladder::launch`].
+    /// Returns the first error of [`Ladder::launch`].
     pub fn launches(
         &self,
         rungs: Vec<&'static Rung>,
@@ -296,7 +293,7 @@ impl Ladder {
                 match self.launch(rung, problem, block, device) {
                     Ok(launch) => launches.push((rung, launch)),
                     Err(error @ Error::Refused { .. }) if may_leave_out => {
-                        // With one block as with another.
+                        // The problem rejects the rung with every block.
                         left_out.push(error);
                         break;
                     }
@@ -308,7 +305,7 @@ impl Ladder {
         Ok((launches, left_out))
     }
 
-    /// The blocks with which `rung` can be launched on `problem`.
+    /// Returns the blocks with which `rung` can be launched for `problem`.
     pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
         let Facts { shape, variant, .. } = problem.facts();
         if let Some(only) = rung.only_block(&shape) {
@@ -321,16 +318,17 @@ impl Ladder {
     }
 }
 
-/// The grid of a rung's launch on a device.
+/// Returns the grid of a rung's launch on a device.
 pub fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DeviceProperties) -> [u32; 3] {
     (rung.grid)(&LaunchRequest { shape, block, items_per_thread: rung.items_per_thread, device })
 }
 
-/// The arguments of a rung's kernels. A parameter is the problem's buffer of its name, or else the number or tensor map
-/// that [`Problem::argument`] gives. The boxes of a map have the number of rows that the rung chooses.
+/// Returns the arguments of a rung's kernel. A parameter receives the address of the problem's buffer of the same name,
+/// or otherwise the number or tensor map from [`Problem::argument`]. The rung chooses the number of rows in a map's
+/// boxes.
 ///
 /// # Errors
-/// [`Error::NotOffered`] when the problem has neither.
+/// Returns [`Error::NotOffered`] when the problem has neither a buffer nor an argument for a parameter.
 pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem, device: DeviceProperties) -> Result<Vec<Arg>, Error> {
     let (buffers, variant) = (problem.buffers(device), problem.facts().variant);
     let with_rows = |parameter: &str, argument: Arg| match (argument, (rung.box_rows)(&variant, parameter)) {

@@ -1,4 +1,4 @@
-//! What the simulator says of a launch that failed on a GPU: which check it breaks, and in which line.
+//! Reruns a launch that failed on a GPU with the simulator's sanitizers, to find the cause and the source line.
 
 use crate::catalog::Kernels;
 use crate::device::{Checks, Device, Finding, Sim};
@@ -8,15 +8,15 @@ use crate::problem::{Problem, Verdict, buffer_bytes};
 use crate::registry::{DeviceProperties, Ladder, Rung};
 use crate::session::Session;
 
-/// The most bytes of data of a problem that is run again. The checks run on one thread, and take seconds for so many.
+/// The maximum size of a rerun problem's data. The sanitizers run on one thread and need seconds for this size.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// The most instructions of warps: a kernel that never ends on a GPU does not end on the simulator either.
+/// The maximum number of warp instructions. A kernel that never ends on a GPU does not end on the simulator either.
 const MOST_INSTRUCTIONS: u64 = 1 << 25;
 
-/// Runs a launch with this block on the simulator, with all checks: on the same problem, or on one with fewer data if it has too many.
-/// The simulator imitates a device with the properties of the one on which the launch failed. Returns what the checks
-/// find, and in sentences what else there is to say.
+/// Runs a launch with this block on the simulator, with all sanitizers. If the problem has too much data, a smaller
+/// problem is used. The simulator imitates a device with the properties of the device on which the launch failed.
+/// Returns the findings and further notes.
 pub fn on_sim(
     kernels: &'static Kernels,
     ladder: &'static Ladder,
@@ -45,28 +45,29 @@ fn run(
     let (findings, mut notes) = (session.take_findings(), session.take_notes());
     let size = problem.labels().size;
     notes.push(match (&verdict, findings.is_empty()) {
-        (_, false) => format!("run again on sim with {size}, whose checks find what follows"),
+        (_, false) => format!("run again on sim with {size}: the sanitizers report the following findings"),
         (Verdict::Wrong(why), true) => format!("run again on sim with {size}: {why}"),
         (Verdict::Right, true) => {
             format!(
-                "run again on sim with {size}: right, and its checks find nothing; compute-sanitizer looks on the GPU"
+                "run again on sim with {size}: right, and the sanitizers find nothing; use compute-sanitizer on the GPU"
             )
         }
     });
     Ok((findings, notes))
 }
 
-/// The problem, or one of the same kind that has few data.
+/// Returns the problem, or a problem of the same kind with little data.
 fn small(ladder: &'static Ladder, options: &Options, device: DeviceProperties) -> Result<Box<dyn Problem>, Error> {
     let problem = ladder.problem(options)?;
-    let own = buffer_bytes(&*problem, device);
-    if own <= MOST_BYTES {
+    let buffer_size = buffer_bytes(&*problem, device);
+    if buffer_size <= MOST_BYTES {
         return Ok(problem);
     }
-    let small =
-        problem.smaller(MOST_BYTES as f64 / own as f64).map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
+    let small = problem
+        .smaller(MOST_BYTES as f64 / buffer_size as f64)
+        .map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
     match small.transpose()?.filter(|small| buffer_bytes(&**small, device) <= MOST_BYTES) {
         Some(small) => Ok(small),
-        None => Err(Error::BadValue(format!("{} has too many data", problem.labels().size))),
+        None => Err(Error::BadValue(format!("{} has too much data", problem.labels().size))),
     }
 }

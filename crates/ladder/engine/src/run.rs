@@ -1,4 +1,4 @@
-//! Running a ladder: the problem is uploaded once, then each rung is checked and timed.
+//! Runs a ladder: the problem is uploaded once, then each rung is checked and timed.
 
 use std::fmt;
 
@@ -19,32 +19,32 @@ pub use crate::session::{Session, Step, WARM_UP};
 pub struct RungResult {
     /// The rung.
     pub rung: &'static Rung,
-    /// How it was launched.
+    /// The launch of the rung.
     pub launch: Launch,
-    /// Whether its result was right.
+    /// Whether the result is right.
     pub verdict: Verdict,
-    /// Whether the launch failed; the verdict has the device's words.
+    /// Whether the launch failed. The verdict then contains the device's error message.
     pub has_failed: bool,
-    /// A picture of its values, when the ladder shows one.
+    /// A picture of the launch's values, when the ladder shows one.
     pub picture: Option<Picture>,
-    /// Its times, when it was timed.
+    /// The times of the launches, when the rung was timed.
     pub samples: Option<Samples>,
-    /// Its counters, when the device counts.
+    /// The counters of the launch, when the device counts.
     pub counters: Vec<Metric>,
-    /// What the device's checks have found; of a launch that failed on a GPU, those of the simulator.
+    /// The findings of the device's sanitizers. For a launch that failed on a GPU, those of a rerun on the simulator.
     pub findings: Vec<Finding>,
-    /// What else there is to say of the checks, a sentence each.
+    /// Further notes on the checks, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl RungResult {
-    /// The value of a counter: `None` when it was not counted, or when it is a quotient whose divisor is 0.
+    /// Returns the value of a counter, or `None` when it was not counted or is a quotient with a zero divisor.
     pub fn counter(&self, name: &str) -> Option<f64> {
         let metric = self.counters.iter().find(|metric| metric.name == name)?;
         metric.value.number()
     }
 
-    /// The median of its times in nanoseconds, when it was timed.
+    /// Returns the median time in nanoseconds, when the rung was timed.
     pub fn median_ns(&self) -> Option<f64> {
         Some(self.samples.as_ref()?.median())
     }
@@ -57,30 +57,31 @@ pub struct Report {
     pub ladder: &'static Ladder,
     /// The device that it ran on.
     pub device: DeviceInfo,
-    /// The problem's options, complete.
+    /// The complete options of the problem.
     pub options: Options,
     /// The problem in words.
     pub title: String,
-    /// The number of bytes for computing effective bandwidth.
+    /// The number of bytes from which effective bandwidth is computed.
     pub bytes: u64,
     /// The number of floating-point operations, when the ladder is measured in operations per second.
     pub flops: Option<u64>,
-    /// The number of timed launches of each rung; `None` when none was timed, as on a device without a clock.
+    /// The number of timed launches of each rung. `None` when no rung was timed, for example on a device without a
+    /// clock.
     pub runs: Option<u32>,
-    /// The number of sets of buffers that the launches rotate through, so that their data are not in the L2 cache.
+    /// The number of buffer sets that the launches rotate through, so that their data are not in the L2 cache.
     pub sets: usize,
-    /// What the launches were checked for besides their results.
+    /// The sanitizers that the launches ran with, in addition to the check of results.
     pub checks: Checks,
     /// The rungs that ran, in the ladder's order.
     pub outcomes: Vec<RungResult>,
     /// The reasons why other rungs did not run.
     pub left_out: Vec<String>,
-    /// The rungs that were to run and did not: somebody ended the run, or the device.
+    /// The rungs that were planned but did not run, because the user interrupted the run or the device became unusable.
     pub not_run: Vec<&'static str>,
 }
 
-/// Runs launches one after the other, each by `attempt`. Ends before the others when the user interrupts the program, and when the
-/// device is not usable any more. A launch that fails is not an error but has a wrong result.
+/// Runs launches one after another, each with `attempt`. Stops early when the user interrupts the program or the device
+/// becomes unusable. A launch that fails is not an error: its result is wrong.
 pub fn steps<'a>(
     mut session: Session<'a>,
     launches: &'a [(&'static Rung, Launch)],
@@ -102,32 +103,33 @@ pub fn steps<'a>(
     })
 }
 
-/// A request that was checked for errors, before a device is opened for it.
+/// A request that was validated before a device is opened for it.
 pub struct Plan {
     ladder: &'static Ladder,
     options: Options,
     problem: Box<dyn Problem>,
-    /// The device that the launches are made for.
+    /// The properties of the device that the launches are for.
     device: DeviceProperties,
     launches: Launches,
     runs: Option<u32>,
     /// Whether the rungs were requested by name.
     named: bool,
-    /// The reasons why rungs that were not requested by name are left out.
+    /// The reasons why unnamed rungs are left out.
     left_out: Vec<String>,
 }
 
 impl Plan {
-    /// Makes the problem with these options and the launches of the rungs of these names; of all rungs that compute the
-    /// problem when there are none. `block` is for all rungs; `None` takes the default block of each. `runs` is the
-    /// number of timed launches of each rung; `None` only checks. `device` is the device that the launches are made for:
-    /// [`DeviceProperties::default`] as long as it is not open, and then [`Plan::fit`]. Rungs that were not requested by name and that were
-    /// not compiled for the block, or that the problem refuses, are left out, unless no rung would be left.
+    /// Creates the problem with these options and the launches of the rungs with these names. If there are no names,
+    /// all rungs that compute the problem are launched. `block` applies to all rungs; `None` selects each rung's
+    /// default block. `runs` is the number of timed launches of each rung; `None` only checks the rungs. `device` is
+    /// the device that the launches are for. Before the device is open, pass [`DeviceProperties::default`], and call
+    /// [`Plan::fit`] later. A rung that was not requested by name is left out if it was not compiled for the block or
+    /// if the problem rejects it. When no other rung remains, such a rung is an error.
     ///
     /// # Errors
-    /// When the ladder does not take the options, as [`Ladder::problem`] says; when a name is not a rung's or the rung
-    /// does not compute the problem, as [`Ladder::select`] says; and when a rung cannot be launched with the block, as
-    /// [`Ladder::launch`] says.
+    /// Returns the errors of [`Ladder::problem`] when the ladder does not accept the options, those of
+    /// [`Ladder::select`] when a name is not a rung or the rung does not compute the problem, and those of
+    /// [`Ladder::launch`] when a rung cannot be launched with the block.
     pub fn new(
         ladder: &'static Ladder,
         rungs: &[String],
@@ -150,36 +152,37 @@ impl Plan {
         Ok(Self { ladder, options, problem, device, launches, runs, named: !rungs.is_empty(), left_out })
     }
 
-    /// The rungs that will be run, in the ladder's order.
+    /// Returns the rungs to run, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
         self.launches.iter().map(|(rung, _)| *rung).collect()
     }
 
-    /// The rungs that will be run, with the launch of each.
+    /// Returns the rungs to run, with the launch of each.
     pub fn launches(&self) -> &[(&'static Rung, Launch)] {
         &self.launches
     }
 
-    /// The reasons why rungs that were not requested by name are left out.
+    /// Returns the reasons why unnamed rungs are left out.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 
-    /// The device that the launches are made for.
+    /// Returns the properties of the device that the launches are for.
     pub fn device(&self) -> DeviceProperties {
         self.device
     }
 
-    /// The problem that the rungs compute.
+    /// Returns the problem that the rungs compute.
     pub fn problem(&self) -> &dyn Problem {
         &*self.problem
     }
 
-    /// Checks each rung on a device, beginning with that of the number `first`, and times it when the plan asks for timed
+    /// Checks each rung on a device, starting with rung number `first`, and times it when the plan asks for timed
     /// launches.
     ///
     /// # Errors
-    /// [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails.
+    /// Returns [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory, and the device's
+    /// error when the device fails.
     pub fn steps<'a>(
         &'a self,
         device: &'a mut (dyn Device + 'a),
@@ -196,11 +199,11 @@ impl Plan {
         Ok(steps(session, launches, move |session, rung, launch| step(session, rung, launch, runs)))
     }
 
-    /// The report of a run of this plan on a device, with these checks. `steps` are the results of the first launches, and
-    /// `progress` is called with each rung before the step of it.
+    /// Returns the report of a run of this plan on a device, with these sanitizers. `steps` are the results of the
+    /// first launches, and `progress` is called with each rung before its step.
     ///
     /// # Errors
-    /// The first error of `steps`.
+    /// Returns the first error of `steps`.
     pub fn report<E>(
         &self,
         device: DeviceInfo,
@@ -210,9 +213,9 @@ impl Plan {
     ) -> Result<Report, E> {
         let (mut outcomes, mut sets) = (Vec::with_capacity(self.launches.len()), 1);
         for ((rung, launch), step) in self.launches.iter().inspect(|(rung, _)| progress(rung)).zip(steps) {
-            let Step { verdict, has_failed, picture, samples, ran, findings, notes, sets: own, .. } = step?;
+            let Step { verdict, has_failed, picture, samples, ran, findings, notes, sets: step_sets, .. } = step?;
             let (launch, counters) = (launch.clone(), ran.counters);
-            sets = sets.max(own);
+            sets = sets.max(step_sets);
             outcomes.push(RungResult {
                 rung,
                 launch,
@@ -243,10 +246,10 @@ impl Plan {
         })
     }
 
-    /// Makes all launches for a device, with the blocks that they have.
+    /// Adapts all launches to a device and keeps their blocks.
     ///
     /// # Errors
-    /// As [`Ladder::launch`].
+    /// Returns the errors of [`Ladder::launch`].
     pub fn fit(&mut self, device: DeviceProperties) -> Result<(), Error> {
         for (rung, launch) in &mut self.launches {
             *launch = self.ladder.launch(rung, &*self.problem, Some(launch.block), device)?;
@@ -255,10 +258,12 @@ impl Plan {
         Ok(())
     }
 
-    /// [Fits](Plan::fit) the launches to an open device, and leaves out those that it does not support.
+    /// [Adapts](Plan::fit) the launches to an open device, and leaves out the launches that the device does not
+    /// support.
     ///
     /// # Errors
-    /// [`Error::NeedsNewer`] when the rungs were requested by name, with the last rung of the ladder that the device runs.
+    /// Returns [`Error::NeedsNewer`] when the rungs were requested by name. The error contains the last rung of the
+    /// ladder that the device can run.
     pub fn leave_out_unsupported(&mut self, device: &dyn Device) -> Result<(), Error> {
         let properties = device.info().properties();
         self.fit(properties)?;
@@ -275,10 +280,10 @@ impl Plan {
         })
     }
 
-    /// Leaves out the launches for which `check` returns an error, and keeps the error's text as the reason.
+    /// Leaves out the launches for which `check` returns an error, and records the error's text as the reason.
     ///
     /// # Errors
-    /// The first of those errors, when the rungs were requested by name.
+    /// Returns the first of these errors when the rungs were requested by name.
     pub fn leave_out<E: fmt::Display>(&mut self, mut check: impl FnMut(&Rung, &Launch) -> Option<E>) -> Result<(), E> {
         let mut kept = Vec::with_capacity(self.launches.len());
         for (rung, launch) in self.launches.drain(..) {
@@ -294,22 +299,22 @@ impl Plan {
 }
 
 /// Checks each rung of `plan`, and times it when the plan asks for timed launches. `progress` is called with each rung
-/// before it runs. Rungs that the device does not support are left out of the plan. A run that somebody ends, or after
-/// which the device is not usable, ends with what it has.
+/// before it runs. Rungs that the device does not support are left out of the plan. If the user interrupts the run or
+/// the device becomes unusable, the report contains the results so far.
 ///
 /// # Errors
-/// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name, and when
-/// [`Plan::steps`] fails.
+/// Returns [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by
+/// name, and the errors of [`Plan::steps`].
 pub fn run(device: &mut dyn Device, mut plan: Plan, progress: impl FnMut(&Rung)) -> Result<Report, Error> {
     plan.leave_out_unsupported(device)?;
     let (info, checks) = (device.info().clone(), device.checks());
     plan.report(info, checks, plan.steps(device, 0)?, progress)
 }
 
-/// Checks a rung, and times it if there are `runs`.
+/// Checks a rung, and times it if `runs` is given.
 fn step(session: &mut Session<'_>, rung: &Rung, launch: &Launch, runs: Option<u32>) -> Result<Step, Error> {
     let mut step = session.attempt(rung, launch)?;
-    // A device without a clock has nothing more to measure.
+    // A device without a clock cannot time launches.
     if let (Some(runs), Some(_)) = (runs, step.ran.time_ns) {
         match session.time(rung, launch, runs) {
             Ok(timed) => step.samples = timed,
@@ -320,39 +325,40 @@ fn step(session: &mut Session<'_>, rung: &Rung, launch: &Launch, runs: Option<u3
 }
 
 impl Report {
-    /// Whether every rung has run and was right, and nothing was found.
+    /// Returns whether every rung ran with a right result and without findings.
     pub fn all_right(&self) -> bool {
-        self.not_run.is_empty() && self.outcomes.iter().all(|own| own.verdict.is_right() && own.findings.is_empty())
+        self.not_run.is_empty()
+            && self.outcomes.iter().all(|outcome| outcome.verdict.is_right() && outcome.findings.is_empty())
     }
 
-    /// Whether any rung has counters.
+    /// Returns whether any rung has counters.
     pub fn counted(&self) -> bool {
-        self.outcomes.iter().any(|own| !own.counters.is_empty())
+        self.outcomes.iter().any(|outcome| !outcome.counters.is_empty())
     }
 
-    /// The speedup of `outcome` over the rung of this name, when both were timed.
+    /// Returns the speedup of `outcome` over the rung of this name, when both were timed.
     pub fn speedup_over(&self, outcome: &RungResult, name: &str) -> Option<f64> {
         let base = self.outcomes.iter().find(|other| other.rung.name == name)?;
         speedup(base, outcome)
     }
 
-    /// The speedup over the ladder's first rung, when both were timed.
+    /// Returns the speedup over the ladder's first rung, when both were timed.
     pub fn speedup_vs_first(&self, outcome: &RungResult) -> Option<f64> {
         self.speedup_over(outcome, self.ladder.rungs.first()?.name)
     }
 
-    /// The speedup of the rung at `index` over the one that ran before it.
+    /// Returns the speedup of the rung at `index` over the rung before it.
     pub fn speedup_vs_before(&self, index: usize) -> Option<f64> {
         let before = self.outcomes.get(index.checked_sub(1)?)?;
         speedup(before, self.outcomes.get(index)?)
     }
 
-    /// The effective bandwidth in bytes per second, when the rung was timed.
+    /// Returns the effective bandwidth in bytes per second, when the rung was timed.
     pub fn bytes_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.bytes, outcome)
     }
 
-    /// The floating-point operations per second, when the rung was timed and the ladder counts operations.
+    /// Returns the floating-point operations per second, when the rung was timed and the ladder counts operations.
     pub fn flops_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.flops?, outcome)
     }
@@ -364,6 +370,6 @@ fn per_second(amount: u64, outcome: &RungResult) -> Option<f64> {
 }
 
 fn speedup(base: &RungResult, outcome: &RungResult) -> Option<f64> {
-    let (base, own) = (base.median_ns()?, outcome.median_ns()?);
-    (own > 0.0).then(|| base / own)
+    let (base_time, time) = (base.median_ns()?, outcome.median_ns()?);
+    (time > 0.0).then(|| base_time / time)
 }

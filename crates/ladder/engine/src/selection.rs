@@ -1,4 +1,4 @@
-//! The ladders and rungs that a command line selects by name, with the options that were given for their problems.
+//! The ladders and rungs that a command line selects by name, with the options for their problems.
 
 use crate::catalog::Catalog;
 use crate::error::{Error, options_hint};
@@ -10,45 +10,45 @@ use crate::run::Plan;
 /// The name that selects every ladder.
 pub const ALL: &str = "all";
 
-/// The name of an option and its value, as it was written on the command line.
+/// The name of an option and its value, as written on the command line.
 pub type OptionText = (&'static str, String);
 
-/// A ladder or some of its rungs, with the options of the problem.
+/// A selected ladder or some of its rungs, with the options of the problem.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// Whether all of its rungs are selected, because the ladder was named, or `all`, or nothing.
+    /// Whether all rungs of the ladder are selected, because the command line names the ladder, `all` or nothing.
     pub whole: bool,
-    /// The rungs that were named, as they were written.
+    /// The rung names as written on the command line.
     pub named: Vec<String>,
-    /// The options that were given and that the ladder has, in the order in which they were given.
+    /// The given options that the ladder supports, in the order in which they were given.
     pub given: Vec<OptionText>,
 }
 
 impl Selection {
-    /// The selected rungs, in the ladder's order.
+    /// Returns the selected rungs, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
-        // The names were already resolved when they were selected.
+        // `select_with` already resolved these names, so `named` does not fail.
         self.ladder.named(self.rung_names()).unwrap_or_default()
     }
 
-    /// The names of the selected rungs, as [`Ladder::named`] takes them. Empty when all rungs are selected.
+    /// Returns the names of the selected rungs, as [`Ladder::named`] accepts them. Empty when all rungs are selected.
     pub fn rung_names(&self) -> &[String] {
         if self.whole { &[] } else { &self.named }
     }
 
-    /// The options. The last value counts when an option was given more than once.
+    /// Returns the options. If an option was given more than once, its last value counts.
     pub fn options(&self) -> Options {
         let with = |options: Options, (name, text): &OptionText| options.with(name, text);
         self.given.iter().fold(Options::default(), with)
     }
 
-    /// Every combination of the options' values, when options were given more than once; `None` when no option was
-    /// given.
+    /// Returns every combination of the options' values, when options were given more than once. `None` when no option
+    /// was given.
     ///
     /// # Errors
-    /// [`Error::BadValue`] or [`Error::UnknownName`] when a value does not have the kind of its option.
+    /// Returns [`Error::BadValue`] or [`Error::UnknownName`] when a value does not match the kind of its option.
     pub fn combinations(&self) -> Result<Option<Vec<Options>>, Error> {
         let mut choices: Vec<(&'static str, Vec<Value>)> = Vec::new();
         for option in self.ladder.options {
@@ -62,11 +62,11 @@ impl Selection {
         Ok((!choices.is_empty()).then(|| combinations(&choices)))
     }
 
-    /// Makes the problem and the launches for a device. A rung that was named must be possible, even when the whole ladder is
-    /// selected.
+    /// Creates the problem and the launches for a device. A named rung must be possible, even when the whole ladder is
+    /// selected too.
     ///
     /// # Errors
-    /// When the options, the block or a named rung are not possible, as [`Plan::new`] says.
+    /// Returns the errors of [`Plan::new`] when the options, the block or a named rung are not possible.
     pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>, device: DeviceProperties) -> Result<Plan, Error> {
         let options = self.options();
         let plan = |rungs: &[String]| Plan::new(self.ladder, rungs, &options, block, runs, device);
@@ -78,12 +78,12 @@ impl Selection {
     }
 }
 
-/// Resolves names into selections, in the order of the ladders. A name is a ladder's, a rung's, a rung's without the
-/// number at its end (for all rungs that differ only in that number), or [`ALL`]; an empty list selects all ladders.
-/// An option applies to each selected ladder that has it.
+/// Resolves names into selections, in the order of the ladders. A name is the name of a ladder, the name of a rung, a
+/// rung's name without its final number (for all rungs that differ only in that number), or [`ALL`]. An empty list
+/// selects all ladders. An option applies to each selected ladder that has it.
 ///
 /// # Errors
-/// [`Error::UnknownName`] when a name is none of these, and when no selected ladder has an option.
+/// Returns [`Error::UnknownName`] when a name matches none of these, and when no selected ladder has a given option.
 pub fn select_with(catalog: &Catalog, names: &[String], given: &[OptionText]) -> Result<Vec<Selection>, Error> {
     let is_known = |name: &&String| {
         let mut ladders = catalog.ladders.iter();
@@ -107,15 +107,15 @@ pub fn select_with(catalog: &Catalog, names: &[String], given: &[OptionText]) ->
     };
     let selected: Vec<Selection> = catalog.ladders.iter().filter_map(of_ladder).collect();
     let has = |name: &str| {
-        let mut ladders = selected.iter().map(|own| own.ladder);
+        let mut ladders = selected.iter().map(|selection| selection.ladder);
         ladders.any(|ladder| option(ladder, name).is_some())
     };
     if let Some((name, _)) = given.iter().find(|(name, _)| !has(name)) {
         let others = catalog.ladders.iter();
         let others = others.filter(|ladder| option(ladder, name).is_some());
         let others: Vec<&str> = others.map(|ladder| ladder.name).collect();
-        let ladders: Vec<&str> = selected.iter().map(|own| own.ladder.name).collect();
-        let known = selected.iter().flat_map(|own| own.ladder.options);
+        let ladders: Vec<&str> = selected.iter().map(|selection| selection.ladder.name).collect();
+        let known = selected.iter().flat_map(|selection| selection.ladder.options);
         let mut known: Vec<&str> = known.map(|option| option.name).collect();
         known.dedup();
         return Err(Error::UnknownName(format!(
@@ -131,7 +131,7 @@ pub fn select_with(catalog: &Catalog, names: &[String], given: &[OptionText]) ->
 /// Resolves names like [`select_with`], without options.
 ///
 /// # Errors
-/// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's.
+/// Returns [`Error::UnknownName`] with the nearest names when a name is neither a ladder nor a rung.
 pub fn select(catalog: &Catalog, names: &[String]) -> Result<Vec<Selection>, Error> {
     select_with(catalog, names, &[])
 }

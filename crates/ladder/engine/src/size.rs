@@ -1,13 +1,13 @@
-//! Sizes and blocks as they are written on a command line, and numbers of things in words.
+//! Sizes and blocks in their command-line syntax, and numbers with units.
 
 pub use rung::dims;
 
 use crate::error::Error;
 
-/// Reads a size: `16777216`, `1_000_000`, `2^24`, `16M`.
+/// Parses a size: `16777216`, `1_000_000`, `2^24`, `16M`.
 ///
-/// Underscores may stand between digits. `k`, `M` and `G`, in either case, are 2^10, 2^20 and 2^30, so
-/// that `16M`, `2^24` and `16777216` are the same size.
+/// Underscores may separate digits. `k`, `M` and `G`, in either case, mean 2^10, 2^20 and 2^30, so `16M`, `2^24` and
+/// `16777216` are the same size.
 ///
 /// ```
 /// assert_eq!(engine::parse_size("16M").unwrap(), 1 << 24);
@@ -16,7 +16,7 @@ use crate::error::Error;
 /// ```
 ///
 /// # Errors
-/// [`Error::BadValue`] when the text is not a size, and when the value does not fit into 64 bits.
+/// Returns [`Error::BadValue`] when the text is not a size, and when the value does not fit into 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, Error> {
     let bad = |why| {
         Error::BadValue(format!(
@@ -45,21 +45,23 @@ fn digits(text: &str) -> Result<u64, &'static str> {
     }
     let plain: String = text.chars().filter(|&c| c != '_').collect();
     if plain.is_empty() || !text.starts_with(|c: char| c.is_ascii_digit()) || text.ends_with('_') {
-        return Err("it does not begin and end with a digit");
+        return Err("it does not start and end with a digit");
     }
     if !plain.bytes().all(|b| b.is_ascii_digit()) {
-        return Err("it has something other than digits in it");
+        return Err("it contains characters other than digits");
     }
     plain.parse().map_err(|_| "it is larger than 64 bits")
 }
 
-/// Reads a block of threads: `256`, or `32x16` for two dimensions and `8x8x4` for three.
+/// Parses a block of threads: `256`, `32x16` for two dimensions or `8x8x4` for three.
 ///
 /// # Errors
-/// [`Error::BadValue`] when the text is not a block. The ladder decides which blocks it supports.
+/// Returns [`Error::BadValue`] when the text is not a block. The ladder decides which blocks it supports.
 pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
     let bad = || {
-        Error::BadValue(format!("`{text}` is not a block; write its threads, as in 256, or 32x16 for two dimensions"))
+        Error::BadValue(format!(
+            "`{text}` is not a block; write its size in threads, such as 256, or 32x16 for two dimensions"
+        ))
     };
     let mut block = [1; 3];
     let sides: Vec<&str> = text.split('x').collect();
@@ -72,7 +74,7 @@ pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
     Ok(block)
 }
 
-/// Writes a number of bytes with a unit of 2^10, 2^20 or 2^30.
+/// Formats a number of bytes with a unit of 2^10, 2^20 or 2^30.
 pub fn bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB"];
     match (bytes.max(1).ilog2() / 10).min(3) as usize {
@@ -81,7 +83,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// `1 bank`, `2 banks`.
+/// Formats a count with a noun: `1 bank`, `2 banks`.
 #[must_use]
 pub fn plural(count: u64, what: &str) -> String {
     match count {

@@ -2,42 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Samples of the same measurement, sorted: times of the same work, in nanoseconds.
+/// Sorted samples of one measurement: times of the same work, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Samples(Vec<f64>);
 
 impl Samples {
-    /// Sorts the samples. `None` when there are none.
+    /// Sorts the samples. Returns `None` when there are no samples.
     pub fn new(mut samples: Vec<f64>) -> Option<Self> {
         samples.sort_by(f64::total_cmp);
         (!samples.is_empty()).then_some(Self(samples))
     }
 
-    /// All samples, in ascending order.
+    /// Returns all samples, in ascending order.
     pub fn sorted(&self) -> &[f64] {
         &self.0
     }
 
-    /// The least.
+    /// Returns the smallest sample.
     pub fn min(&self) -> f64 {
         self.0[0]
     }
 
-    /// The median: the mean of the two middle samples when their number is even.
+    /// Returns the median: the mean of the two middle samples when their number is even.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
     }
 
-    /// The first and the third quartile.
+    /// Returns the first and the third quartiles.
     pub fn quartiles(&self) -> (f64, f64) {
         (self.quantile(0.25), self.quantile(0.75))
     }
 
-    /// The value below which the fraction `q` of the samples lies, interpolated between neighbours.
+    /// Returns the value below which the fraction `q` of the samples lies, interpolated between neighboring samples.
     pub fn quantile(&self, q: f64) -> f64 {
         let position = q.clamp(0.0, 1.0) * (self.0.len() - 1) as f64;
-        let [below, above] = [position.floor(), position.ceil()].map(|at| self.0[at as usize]);
-        below + (above - below) * position.fract()
+        let [lower, upper] = [position.floor(), position.ceil()].map(|at| self.0[at as usize]);
+        lower + (upper - lower) * position.fract()
     }
 }
 

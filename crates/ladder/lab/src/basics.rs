@@ -1,4 +1,4 @@
-//! `lab basics`: what the plain kernels of the book's foundations take on a device.
+//! `lab basics`: times the plain kernels of the book's foundations on a device.
 
 use analysis::results::Unit;
 use clap::{ArgMatches, Args, FromArgMatches as _};
@@ -19,36 +19,36 @@ pub(crate) const BASICS: Command = Command {
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// Where to run
+    /// Device to run on
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
-    /// How many timed launches to take the median of
+    /// Number of timed launches; the result is their median
     #[arg(long, value_name = "K", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
-    /// How many threads a launch has: a multiple of 4096
+    /// Number of threads of a launch, a multiple of 4096
     #[arg(long, value_name = "N", default_value_t = 1 << 24, value_parser = clap::value_parser!(u32).range(4096..=1 << 24))]
     threads: u32,
     #[command(flatten)]
     format: Format,
 }
 
-/// A launch of a kernel with one row in the table.
+/// A launch of a kernel, with its row in the table.
 struct Case {
     row: &'static str,
     kernel: &'static str,
-    /// Threads of a block.
+    /// The number of threads of a block.
     block: u32,
-    /// Elements that a thread computes.
+    /// The number of elements that a thread computes.
     per_thread: u32,
-    /// For each buffer, its bytes per element.
+    /// The bytes per element of each buffer.
     bytes: &'static [u32],
-    /// The numbers that follow the buffers among the arguments.
+    /// The number arguments, which follow the buffers.
     numbers: &'static [u32],
-    /// KiB of dynamic shared memory, which the kernel does not use: it limits the blocks of a multiprocessor.
+    /// The dynamic shared memory in KiB. The kernel does not use this memory: it limits the blocks of a multiprocessor.
     shared_kib: u32,
 }
 
-/// Stands for the number of elements among the numbers.
+/// A placeholder for the number of elements in `numbers`.
 const N: u32 = u32::MAX;
 
 const fn add(row: &'static str, kernel: &'static str, per_thread: u32, shared_kib: u32) -> Case {
@@ -63,12 +63,12 @@ const fn wide(row: &'static str, shared_kib: u32) -> Case {
     Case { row, kernel: "wide_copy", block: 256, per_thread: 4, bytes: &[4, 4], numbers: &[], shared_kib }
 }
 
-const fn alone(row: &'static str, kernel: &'static str, block: u32, numbers: &'static [u32]) -> Case {
+const fn one_buffer(row: &'static str, kernel: &'static str, block: u32, numbers: &'static [u32]) -> Case {
     Case { row, kernel, block, per_thread: 1, bytes: &[4], numbers, shared_kib: 0 }
 }
 
-/// The amounts of shared memory let an H100's multiprocessor, which has 228 KiB, hold 4, 2 and 1 blocks; a block takes 1 KiB
-/// more than it asks for.
+/// The amounts of shared memory let 4, 2 and 1 blocks run on an H100's multiprocessor, which has 228 KiB. A block
+/// occupies 1 KiB more than it requests.
 const CASES: [Case; 28] = [
     add("vector_add", "vector_add", 1, 0),
     add("vector_add, 4 blocks an SM", "vector_add", 1, 56),
@@ -86,18 +86,18 @@ const CASES: [Case; 28] = [
     wide("wide_copy, 4 blocks an SM", 56),
     wide("wide_copy, 2 blocks an SM", 113),
     wide("wide_copy, 1 block an SM", 227),
-    alone("banks 1", "bank_stride", 1024, &[1]),
-    alone("banks 2", "bank_stride", 1024, &[2]),
-    alone("banks 4", "bank_stride", 1024, &[4]),
-    alone("banks 8", "bank_stride", 1024, &[8]),
-    alone("banks 16", "bank_stride", 1024, &[16]),
-    alone("banks 32", "bank_stride", 1024, &[32]),
-    alone("banks 33", "bank_stride", 1024, &[33]),
-    alone("group 1", "two_ways", 256, &[1, 256]),
-    alone("group 8", "two_ways", 256, &[8, 256]),
-    alone("group 16", "two_ways", 256, &[16, 256]),
-    alone("group 32", "two_ways", 256, &[32, 256]),
-    alone("group 64", "two_ways", 256, &[64, 256]),
+    one_buffer("banks 1", "bank_stride", 1024, &[1]),
+    one_buffer("banks 2", "bank_stride", 1024, &[2]),
+    one_buffer("banks 4", "bank_stride", 1024, &[4]),
+    one_buffer("banks 8", "bank_stride", 1024, &[8]),
+    one_buffer("banks 16", "bank_stride", 1024, &[16]),
+    one_buffer("banks 32", "bank_stride", 1024, &[32]),
+    one_buffer("banks 33", "bank_stride", 1024, &[33]),
+    one_buffer("group 1", "two_ways", 256, &[1, 256]),
+    one_buffer("group 8", "two_ways", 256, &[8, 256]),
+    one_buffer("group 16", "two_ways", 256, &[16, 256]),
+    one_buffer("group 32", "two_ways", 256, &[32, 256]),
+    one_buffer("group 64", "two_ways", 256, &[64, 256]),
 ];
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
@@ -110,7 +110,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     for case in &CASES {
         bar.set_message(case.row);
         let time = median(&mut *device, case, elements, args.runs)?;
-        // The words that the kernel asks for: one of each buffer per element.
+        // The kernel requests one word of each buffer per element.
         let bytes = f64::from(elements) * 4.0 * case.bytes.len() as f64;
         let rate = time.map(|time| bytes / time);
         let cells = [Cell::measured(time, Unit::Nanoseconds), Cell::measured(rate, Unit::GigabytesPerSecond)];
@@ -127,7 +127,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     Ok(0)
 }
 
-/// Returns the median time of a launch in nanoseconds; `None` on a device without a clock.
+/// Returns the median time of a launch in nanoseconds, or `None` on a device without a clock.
 fn median(device: &mut dyn Device, case: &Case, elements: u32, runs: u32) -> Result<Option<f64>, Error> {
     let buffers = case.bytes.iter().map(|bytes| device.alloc(elements as usize * *bytes as usize));
     let buffers: Vec<BufferId> = buffers.collect::<Result<_, _>>()?;
@@ -139,8 +139,8 @@ fn median(device: &mut dyn Device, case: &Case, elements: u32, runs: u32) -> Res
     let launch = Launch { code: Code::Kernels, entry, grid, block, shared_bytes, args };
     let mut times = Vec::new();
     for run in 0..runs + 3 {
-        // SAFETY: each buffer has an element for each index that the kernel computes: `bytes` times the elements, where a
-        // strided copy reads `stride` words per element and one word more for its offset.
+        // SAFETY: each buffer has `bytes` bytes per element, which covers every index that the kernel computes. A
+        // strided copy reads `stride` words per element, and one word more for its offset.
         let result = unsafe { device.launch(&launch, &buffers) }?;
         times.extend(result.time_ns.filter(|_| run >= 3));
     }

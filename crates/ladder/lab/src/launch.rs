@@ -1,4 +1,4 @@
-//! `lab launch`: starts this program once for each rank, with the environment that makes it one of them.
+//! `lab launch`: starts this program once for each rank, with the environment variables that make it this rank.
 
 use std::ffi::OsString;
 use std::net::TcpListener;
@@ -16,33 +16,33 @@ use cli::command::{Command, INTERRUPTED, Output};
 
 pub(crate) const LAUNCH: Command = Command {
     name: "launch",
-    about: "Start a command once for each rank, a process and a device for each: lab launch --ranks 4 -- run reduce",
+    about: "Start a command once for each rank, each with a process and a device: lab launch --ranks 4 -- run reduce",
     arguments: |command, _| Arguments::augment_args(command),
     execute,
 };
 
-/// How often the processes are looked at.
+/// The interval between checks of the processes.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long the other ranks may take to find by themselves that one has ended.
+/// The time that the other ranks have to detect a rank that ended.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// How many ranks, all on this machine
+    /// Number of ranks, all on this computer
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     ranks: u64,
-    /// The command of `ladder` that each rank runs
+    /// Command of `ladder` that each rank runs
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
 
-/// A rank's process. It is ended with this value.
+/// The process of a rank. It is killed when this value is dropped.
 struct Rank(Child);
 
 impl Drop for Rank {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have exited already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -52,7 +52,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let Arguments { ranks, command } = Arguments::from_arg_matches(matches)?;
     let program = env.command.and_then(|command| command.first());
     let program = program.ok_or_else(|| Error::Request("this program does not know how to start itself".to_owned()))?;
-    // The port is free now, and the first rank takes it soon.
+    // The port is free now, and the first rank soon listens on it.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     to.out.flush()?;
     let start = |rank: u64| {
@@ -80,16 +80,17 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             *place = None;
             if !status.success() {
                 if status.code().is_none() {
-                    complain(to.err, &format!("rank {rank} was ended: {status}"));
+                    complain(to.err, &format!("rank {rank} was terminated: {status}"));
                 }
                 code = code.max(status.code().map_or(1, |code| code.clamp(1, 255) as u8));
                 failed.get_or_insert_with(Instant::now);
             }
         }
         if failed.is_some_and(|since| since.elapsed() > PATIENCE) {
-            let left = running.iter().enumerate().filter_map(|(rank, place)| place.as_ref().map(|_| rank.to_string()));
-            let left: Vec<String> = left.collect();
-            complain(to.err, &format!("a rank has failed, and these do not end by themselves: {}", left.join(", ")));
+            let remaining =
+                running.iter().enumerate().filter_map(|(rank, place)| place.as_ref().map(|_| rank.to_string()));
+            let remaining: Vec<String> = remaining.collect();
+            complain(to.err, &format!("a rank has failed, and these ranks did not exit: {}", remaining.join(", ")));
             break;
         }
         thread::sleep(LOOK);

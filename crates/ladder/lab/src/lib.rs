@@ -1,8 +1,9 @@
-//! The commands of the program `lab`, for those who maintain Ladder: whether the simulator and the model agree with GPUs,
-//! whether the checks find faults, how rungs scale, and the documents that record all of it.
+//! The commands of the program `lab`, for maintainers of Ladder. They check whether the simulator and the model agree
+//! with GPUs, whether the sanitizers find bugs, and how rungs scale, and they record the results in documents.
 //!
-//! Like those of `ladder`, the commands take their arguments, devices and output from `cli`. This crate must not know
-//! which ladders exist. The program itself is in `benches`, which adds the comparison with CUDA C++ and NVIDIA's libraries.
+//! Like the commands of `ladder`, these commands use `cli` for arguments, devices and output. This crate must not know
+//! which ladders exist. The program itself is in `benches`, which adds the comparison with CUDA C++ and NVIDIA's
+//! libraries.
 
 mod agree;
 mod basics;
@@ -30,10 +31,10 @@ pub const COMMANDS: &[Command] = &[
     record::RECORD,
 ];
 
-/// The program `lab`. It also runs the commands of `ladder`, for its processes and its records.
+/// The program `lab`. It also runs the commands of `ladder` in child processes and for records.
 pub const LAB: Program = Program {
     name: "lab",
-    about: "Measures how well Ladder itself works: the simulator, the model, the checks, several GPUs",
+    about: "Measures the quality of Ladder itself: the simulator, the model, the checks and several GPUs",
     commands: &[COMMANDS],
     hidden: LADDER.commands,
     without_arguments: None,

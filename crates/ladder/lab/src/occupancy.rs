@@ -1,4 +1,4 @@
-//! `lab occupancy`: compares the occupancy calculation with the driver's for every block of rungs.
+//! `lab occupancy`: compares the calculated occupancy with the driver's, for every block of rungs.
 
 use clap::{ArgMatches, Args};
 
@@ -12,14 +12,14 @@ use engine::size::dims;
 
 pub(crate) const OCCUPANCY: Command = Command {
     name: "occupancy",
-    about: "Compare the occupancy calculation with the driver's for every block of rungs; exit code 1 where they differ",
+    about: "Compare the calculated occupancy with the driver's for every block of rungs; exit code 1 if they differ",
     arguments: |command, scope| Arguments::augment_args(scope.names(command)),
     execute,
 };
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// Whose driver to ask
+    /// Device whose driver to query
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
     #[command(flatten)]
@@ -32,21 +32,22 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut device = (env.open)(args.device)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
-    for own in &selected {
-        let LadderComparison { comparisons, left_out } = check::check(&mut *device, own.ladder, &own.rungs())?;
-        let different: Vec<&Comparison> = comparisons.iter().filter(|one| !one.agrees()).collect();
+    for selection in &selected {
+        let LadderComparison { comparisons, left_out } =
+            check::check(&mut *device, selection.ladder, &selection.rungs())?;
+        let different: Vec<&Comparison> = comparisons.iter().filter(|comparison| !comparison.agrees()).collect();
         let mut document = Document::default();
         let result = match different.len() {
-            0 => "all as the driver says".to_owned(),
-            count => format!("{count} NOT as the driver says"),
+            0 => "all match the driver".to_owned(),
+            count => format!("{count} DO NOT match the driver"),
         };
-        document.note(format!("{}: {} entries and blocks, {result}", own.ladder.name, comparisons.len()));
+        document.note(format!("{}: {} entries and blocks, {result}", selection.ladder.name, comparisons.len()));
         for one in different {
             code = WRONG;
             document.note(format!("  {}", difference(one)));
         }
         for why in left_out {
-            // JSON has no place for it.
+            // The JSON output has no field for the reason.
             match args.format.json {
                 true => writeln!(to.err, "{}", output::left_out(why))?,
                 false => document.note(output::left_out(why)),

@@ -1,14 +1,14 @@
 //! `lab record`: keeps the results of a command in `results/DEVICE/COMMAND.jsonl`, and shows them in the documents.
 //!
-//! A document shows results between two lines:
+//! A document shows results between two marker lines:
 //!
 //! ```text
 //! <!-- results: h100/run.jsonl reduce: n = 16777216 -->
 //! <!-- end of results -->
 //! ```
 //!
-//! The first line names a file of `results` and, after a blank, how the subject of the shown records begins: the ladder, a
-//! colon and the problem.
+//! The first line names a file of `results` and, after a blank, the prefix of the subjects of the shown records. A
+//! subject is the ladder, a colon and the problem.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,10 +33,10 @@ pub(crate) const RECORD: Command = Command {
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// The repository, with its folders results and docs
+    /// The repository with the folders results and docs
     #[arg(long, value_name = "PATH", default_value = ".")]
     root: PathBuf,
-    /// Change no document: exit with code 1 if one does not show the kept results
+    /// Do not change documents: exit with code 1 if a document does not show the kept results
     #[arg(long)]
     check: bool,
     /// A command of `lab` or `ladder`; without one, the documents are updated from the kept results
@@ -46,7 +46,7 @@ struct Arguments {
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let Arguments { root, check, command } = Arguments::from_arg_matches(matches)?;
-    // A folder that is not the repository, and a document that cannot be read, are refused before anything is measured.
+    // Reject a folder that is not the repository, and a document that cannot be read, before measuring anything.
     let documents = documents(&root)?;
     if let [name, ..] = &command[..] {
         let records = match measure(&command, env, to)? {
@@ -85,7 +85,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         true => Ok(0),
         false => {
             let names = stale.join(", ");
-            let text = format!("the kept results are not what these show: {names}; `cargo lab record` updates them");
+            let text =
+                format!("these documents do not show the kept results: {names}; `cargo lab record` updates them");
             Err(Error::Failed { text, code: WRONG })
         }
     }
@@ -93,12 +94,12 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 
 /// Runs a command and returns the records of its results, or its exit code if there are none.
 fn measure(command: &[String], env: &Env<'_>, to: &mut Output<'_>) -> Result<Result<Vec<Record>, u8>, Error> {
-    // The processes that launch on a GPU run the recorded command alone.
-    let own: Option<Vec<OsString>> = env
+    // The child processes that launch on a GPU must run the recorded command.
+    let command_line: Option<Vec<OsString>> = env
         .command
-        .and_then(|own| own.first())
+        .and_then(|command| command.first())
         .map(|program| std::iter::once(program.clone()).chain(command.iter().map(OsString::from)).collect());
-    let env = Env { form: Form::Records, command: own.as_deref(), ..*env };
+    let env = Env { form: Form::Records, command: command_line.as_deref(), ..*env };
     let (code, out, err) = cli::captured(command, &env);
     write!(to.err, "{err}")?;
     let text = command.join(" ");
@@ -113,10 +114,10 @@ fn measure(command: &[String], env: &Env<'_>, to: &mut Output<'_>) -> Result<Res
     Ok(Ok(records.into_iter().map(|record| Record { command: text.clone(), ..record }).collect()))
 }
 
-/// The folder of a device's results: the name of its description, `sim`, or else its name in lower case.
+/// Returns the folder for a device's results: the name of its description, `sim`, or its name in lower case.
 fn folder(device: &str) -> String {
-    let is_own = |name: &&str| Description::open(name).is_ok_and(|known| known.name == device);
-    if let Some(known) = Description::known().into_iter().find(is_own) {
+    let has_name = |name: &&str| Description::open(name).is_ok_and(|known| known.name == device);
+    if let Some(known) = Description::known().into_iter().find(has_name) {
         return known.to_owned();
     }
     if device.starts_with("simt") {
@@ -126,7 +127,7 @@ fn folder(device: &str) -> String {
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// The documents that can show results, and their texts: the README and the files of `docs`.
+/// Returns the documents that can show results, with their texts: the README and the files of `docs`.
 fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
     let folder = root.join("docs");
     let entries = folder.read_dir().map_err(|why| AnalysisError::file("read", &folder, why))?;
@@ -145,7 +146,7 @@ const BEGIN: &str = "<!-- results: ";
 const AFTER: &str = " -->";
 const END: &str = "<!-- end of results -->";
 
-/// A document's text with the kept results between its markers.
+/// Returns a document's text with the kept results between its markers.
 fn with_results(root: &Path, text: &str) -> Result<String, String> {
     let (mut new, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once(BEGIN) {
@@ -168,31 +169,35 @@ fn with_results(root: &Path, text: &str) -> Result<String, String> {
     Ok(new + rest)
 }
 
-/// The document that shows a command's records.
+/// Returns a document with a command's records.
 fn document(command: &str, records: &[Record]) -> Result<Document, Error> {
     if command == agree::AGREE.name {
         return agree::of_records(records);
     }
     let mut document = Document::default();
     let problems = records.chunk_by(|a, b| a.subject() == b.subject()).count();
-    let circumstances = |own: &Record| [&own.command, &own.device, &own.date, &own.toolchain].map(Clone::clone);
+    let circumstances =
+        |record: &Record| [&record.command, &record.device, &record.date, &record.toolchain].map(Clone::clone);
     for of_run in records.chunk_by(|a, b| circumstances(a) == circumstances(b)) {
-        let conditions = |own: &Record| own.conditions.split("; ").map(str::to_owned).collect::<Vec<_>>();
-        // The conditions of all tables stand in the caption of the run, the others below the tables of their problem.
+        let conditions = |record: &Record| record.conditions.split("; ").map(str::to_owned).collect::<Vec<_>>();
+        // The caption of a run contains the conditions that all its tables share. Other conditions follow the tables of
+        // their problem.
         let mut common = conditions(&of_run[0]);
-        common.retain(|own| !own.is_empty() && of_run.iter().all(|other| conditions(other).contains(own)));
+        common.retain(|condition| {
+            !condition.is_empty() && of_run.iter().all(|other| conditions(other).contains(condition))
+        });
         for of_problem in of_run.chunk_by(|a, b| a.subject() == b.subject()) {
             if problems > 1 {
-                let is_of_one_ladder = records.iter().all(|own| own.ladder == records[0].ladder);
+                let is_of_one_ladder = records.iter().all(|record| record.ladder == records[0].ladder);
                 let first = &of_problem[0];
                 let title = if is_of_one_ladder { first.problem.clone() } else { first.subject() };
                 document.paragraph(format!("**{title}**"));
             }
             of_problem.chunk_by(Record::is_of_table).for_each(|table| document.table(Table::of_records(table)));
-            let mut own = conditions(&of_problem[0]);
-            own.retain(|own| !own.is_empty() && !common.contains(own));
-            if !own.is_empty() {
-                document.caption(own);
+            let mut remaining = conditions(&of_problem[0]);
+            remaining.retain(|condition| !condition.is_empty() && !common.contains(condition));
+            if !remaining.is_empty() {
+                document.caption(remaining);
             }
         }
         let Record { command, device, problem, date, toolchain, .. } = &of_run[0];

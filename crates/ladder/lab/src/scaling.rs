@@ -1,4 +1,4 @@
-//! `lab scaling`: how much faster more devices are, and what sums over all of them take at each size.
+//! `lab scaling`: measures the speedup of several devices, and the time of sums over all of them at each size.
 
 use clap::{ArgMatches, Args};
 use engine::Options;
@@ -19,17 +19,17 @@ use cli::several::{RANKS, Rates, SharedArguments, SharedRanks, record};
 
 pub(crate) const SCALING: Command = Command {
     name: "scaling",
-    about: "Measure problems on one device and on more, and sums over all devices at each size",
+    about: "Measure problems on one and on several devices, and sums over all devices at each size",
     arguments: CommandArgs::<Arguments>::arguments_of_several,
     execute,
 };
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// Where to run
+    /// Device to run on
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
-    /// How many timed launches to take the median of
+    /// Number of timed launches; the result is their median
     #[arg(long, value_name = "K", default_value_t = RUNS, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     #[command(flatten)]
@@ -46,10 +46,10 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let shared = args.several.ranks(args.device)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);
     let mut code = 0;
-    for own in &selected {
+    for selection in &selected {
         let bar = progress_bar(0, env.terminal);
-        let measured = ScalingRun { own, shared: &shared, env, args: &args, bar };
-        let is_of_ranks = own.ladder.options.iter().any(|option| option.name == RANKS);
+        let measured = ScalingRun { selection, shared: &shared, env, args: &args, bar };
+        let is_of_ranks = selection.ladder.options.iter().any(|option| option.name == RANKS);
         let (shown, is_right) = if is_of_ranks { measured.sizes()? } else { measured.devices()? };
         measured.bar.finish_and_clear();
         printer.show(&shown)?;
@@ -62,37 +62,37 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 /// The options that are sizes.
 const SIZES: [&str; 3] = ["m", "n", "k"];
 
-/// How products are divided: along which side, and into how many pieces each part is cut.
+/// How products are divided: the dimension, and the number of pieces that each part is cut into.
 const PRODUCTS: [(Side, usize); 3] = [(Side::Rows, 1), (Side::Rows, 4), (Side::K, 1)];
 
-/// What is measured of a ladder.
+/// The measurement of a ladder.
 struct ScalingRun<'a> {
-    own: &'a Selection,
+    selection: &'a Selection,
     shared: &'a SharedRanks,
     env: &'a Env<'a>,
     args: &'a Arguments,
-    /// Counts the problems on so many devices.
+    /// The progress bar, which counts the problems for each number of devices.
     bar: ProgressBar,
 }
 
 impl ScalingRun<'_> {
-    /// The problems that were asked for; where their sizes were not given, each of these.
-    fn problems(&self, usual: &[u64]) -> Result<Vec<Options>, Error> {
-        let given = self.own.combinations()?.unwrap_or_else(|| vec![Options::default()]);
-        let has = |name: &&&str| self.own.ladder.options.iter().any(|option| option.name == **name);
+    /// Returns the requested problems. A problem without sizes is repeated with each of the `default_sizes`.
+    fn problems(&self, default_sizes: &[u64]) -> Result<Vec<Options>, Error> {
+        let given = self.selection.combinations()?.unwrap_or_else(|| vec![Options::default()]);
+        let has = |name: &&&str| self.selection.ladder.options.iter().any(|option| option.name == **name);
         let missing = |options: &Options| -> Vec<&'static str> {
             SIZES.iter().filter(has).filter(|name| options.get(name).is_none()).copied().collect()
         };
-        let each = given.iter().flat_map(|options| {
+        let problems = given.iter().flat_map(|options| {
             let missing = missing(options);
-            let sizes = if missing.is_empty() { &usual[..1] } else { usual };
+            let sizes = if missing.is_empty() { &default_sizes[..1] } else { default_sizes };
             let with = move |size: &u64| missing.iter().fold(options.clone(), |all, name| all.with(name, size));
             sizes.iter().map(with)
         });
-        Ok(each.collect())
+        Ok(problems.collect())
     }
 
-    /// Runs these rungs of problems on so many devices, which are opened once.
+    /// Runs these rungs for the problems on `count` devices, which are opened once.
     fn reports(
         &self,
         problems: &[Options],
@@ -102,16 +102,16 @@ impl ScalingRun<'_> {
     ) -> Result<Vec<GroupReport>, Error> {
         let settings = self.shared.settings(self.env.catalog.kernels, self.args.limit.time_limit());
         let devices = Devices::Numbers(self.shared.numbers[..count].to_vec());
-        let (ladder, runs) = (self.own.ladder, Some(self.args.runs));
-        let made = problems.iter().map(|options| SharedLadder::problem_of(self.env.shared, ladder, options));
-        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let (ladder, runs) = (self.selection.ladder, Some(self.args.runs));
+        let shared_problems = problems.iter().map(|options| SharedLadder::problem_of(self.env.shared, ladder, options));
+        let shared_problems = shared_problems.collect::<Result<Vec<_>, _>>()?;
         let request = |whole| GroupRequest { ladder, rungs, whole, block: None, runs, side, pieces };
-        made.iter().try_for_each(|whole| ranks::check(&request(whole), count))?;
+        shared_problems.iter().try_for_each(|whole| ranks::check(&request(whole), count))?;
         let bar = &self.bar;
         let job = |member: &mut Member| {
             let is_first = member.rank().index == 0;
             let mut reports = Vec::new();
-            for whole in &made {
+            for whole in &shared_problems {
                 if is_first {
                     bar.set_message(format!("{} on {count}", whole.problem().labels().title));
                 }
@@ -125,49 +125,52 @@ impl ScalingRun<'_> {
         Ok(ranks::run_threads(self.args.device, &devices, settings, job)?.swap_remove(0))
     }
 
-    /// Sums of all devices' arrays, of every size from 8 bytes to a GiB: what each rung takes, and nccl-tests' bus bandwidth.
+    /// Measures sums of all devices' arrays, with sizes from 8 bytes to 1 GiB: the time of each rung, and nccl-tests'
+    /// bus bandwidth.
     fn sizes(&self) -> Result<(Document, bool), Error> {
         let count = self.shared.numbers.len();
-        // 8 and 16 bytes, then four times as many each.
-        let usual: Vec<u64> = [1].into_iter().chain((2..=28).step_by(2)).map(|power| 1 << power).collect();
-        let rungs = self.own.rung_names();
-        let problems: Vec<_> = self.problems(&usual)?.into_iter().map(|options| options.with(RANKS, count)).collect();
+        // 8 and 16 bytes, and then each size is four times the previous one.
+        let default_sizes: Vec<u64> = [1].into_iter().chain((2..=28).step_by(2)).map(|power| 1 << power).collect();
+        let rungs = self.selection.rung_names();
+        let problems: Vec<_> =
+            self.problems(&default_sizes)?.into_iter().map(|options| options.with(RANKS, count)).collect();
         self.bar.inc_length(problems.len() as u64);
         let reports = self.reports(&problems, rungs, count, (Side::Rows, 1))?;
-        let names: Vec<&str> =
-            reports.first().map_or(Vec::new(), |report| report.measurements.iter().map(|own| &*own.name).collect());
+        let names: Vec<&str> = reports
+            .first()
+            .map_or(Vec::new(), |report| report.measurements.iter().map(|measurement| &*measurement.name).collect());
         let columns = || {
             let names = names.iter().map(|name| Column::number(name.trim_start_matches("allreduce_")));
             Table::new([Column::number("bytes")].into_iter().chain(names))
         };
-        let of = |what: &str| columns().with_results_of(self.own.ladder.name, format!("{what}, {count} devices"));
+        let of = |what: &str| columns().with_results_of(self.selection.ladder.name, format!("{what}, {count} devices"));
         let (mut times, mut rates) = (of("time of an all-reduce"), of("bus bandwidth in GB/s"));
         let mut document = Document::default();
         for report in &reports {
             let bytes = report.all_reduced.unwrap_or_default();
             let cells = |cell: &dyn Fn(&Measurement) -> Cell| -> Vec<Cell> {
-                let of_name = |name: &&str| report.measurements.iter().find(|own| own.name == *name);
-                let own = names.iter().map(|name| match of_name(name) {
-                    Some(own) if own.verdict.is_right() => cell(own),
+                let of_name = |name: &&str| report.measurements.iter().find(|measurement| measurement.name == *name);
+                let values = names.iter().map(|name| match of_name(name) {
+                    Some(measurement) if measurement.verdict.is_right() => cell(measurement),
                     Some(_) => Cell::bad("WRONG"),
-                    // Left out: it would take too long.
+                    // This run is left out because it would take too long.
                     None => NOTHING.into(),
                 });
-                [Cell::from(bytes.to_string())].into_iter().chain(own).collect()
+                [Cell::from(bytes.to_string())].into_iter().chain(values).collect()
             };
-            let median = |own: &Measurement| own.samples.as_ref().map(|samples| samples.median());
-            times.row(cells(&|own| Cell::measured(median(own), Unit::Nanoseconds)));
-            let rate = |own: &Measurement| Rates::of(report, own).all_reduce.map(|[_, bus]| bus);
-            rates.row(cells(&|own| Cell::measured(rate(own), Unit::GigabytesPerSecond)));
-            report.measurements.iter().for_each(|own| document.record(&record(report, own)));
+            let median = |measurement: &Measurement| measurement.samples.as_ref().map(|samples| samples.median());
+            times.row(cells(&|measurement| Cell::measured(median(measurement), Unit::Nanoseconds)));
+            let rate = |measurement: &Measurement| Rates::of(report, measurement).all_reduce.map(|[_, bus]| bus);
+            rates.row(cells(&|measurement| Cell::measured(rate(measurement), Unit::GigabytesPerSecond)));
+            report.measurements.iter().for_each(|measurement| document.record(&record(report, measurement)));
         }
         document.paragraph("Time of an all-reduce:");
         document.table(times);
         document.paragraph("Bus bandwidth in GB/s:");
         document.table(rates);
         let timing = format!(
-            "median of {} times 20 in a row as nccl-tests counts them, the slowest device's; `through the host`, `host copies \
-             alone` and `copies to one device` one at a time, by the host's clock",
+            "median of {} times of 20 launches in a row as in nccl-tests, each on the slowest device; \
+             `through the host`, `host copies alone` and `copies to one device` are timed one at a time, with the host's clock",
             self.args.runs
         );
         let reports: Vec<&GroupReport> = reports.iter().collect();
@@ -175,13 +178,13 @@ impl ScalingRun<'_> {
         Ok((document, reports.iter().all(|report| report.all_right())))
     }
 
-    /// Problems on one device, two, four and so on, and problems that grow with the devices.
+    /// Measures problems on 1, 2, 4 and more devices, and problems that grow with the number of devices.
     fn devices(&self) -> Result<(Document, bool), Error> {
-        let Self { own, shared, .. } = self;
-        let is_product = own.ladder.options.iter().any(|option| option.name == "m");
+        let Self { selection, shared, .. } = self;
+        let is_product = selection.ladder.options.iter().any(|option| option.name == "m");
         let grows = if is_product { "m" } else { "n" };
         let ways = if is_product { &PRODUCTS[..] } else { &[(Side::Rows, 1)] };
-        let usual: &[u64] = match own.ladder.name {
+        let default_sizes: &[u64] = match selection.ladder.name {
             "reduce" => &[1 << 30, 1 << 32],
             "histogram" => &[1 << 30],
             "gemm" => &[8192, 16384],
@@ -190,28 +193,29 @@ impl ScalingRun<'_> {
         let mut counts: Vec<usize> =
             (0..).map(|power| 1 << power).take_while(|count| *count < shared.numbers.len()).collect();
         counts.push(shared.numbers.len());
-        let rungs: Vec<String> = match own.rung_names() {
+        let rungs: Vec<String> = match selection.rung_names() {
             [] => {
-                let whole = own.ladder.rungs.iter().rfind(|rung| rung.single_pass);
-                let last = whole.or(own.ladder.rungs.last());
+                let whole = selection.ladder.rungs.iter().rfind(|rung| rung.single_pass);
+                let last = whole.or(selection.ladder.rungs.last());
                 last.map(|rung| rung.name.to_owned()).into_iter().collect()
             }
             named => named.to_vec(),
         };
-        let problems = self.problems(usual)?;
+        let problems = self.problems(default_sizes)?;
         let columns = ["rung", "problem", "divided"].map(Column::text).into_iter();
         let numbers = ["devices", "time", "rate", "× one device", "of linear"].map(Column::number);
         let table = Table::new(columns.chain([Column::text("result")]).chain(numbers));
-        let mut table = table.with_results_of(own.ladder.name, format!("on up to {} devices", shared.numbers.len()));
+        let mut table =
+            table.with_results_of(selection.ladder.name, format!("on up to {} devices", shared.numbers.len()));
         let mut document = Document::default();
         let mut all: Vec<GroupReport> = Vec::new();
         let mut single = 0;
-        // One device computes a product in one way only, which all others are compared with.
+        // One device computes a product in only one way, which all other runs are compared with.
         let runs = 2 * counts.len() - 1 + (ways.len() - 1) * 2 * (counts.len() - 1);
         self.bar.inc_length((problems.len() * runs) as u64);
-        let each = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));
-        for (options, way) in each {
-            let complete = own.ladder.complete(options)?;
+        let option_ways = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));
+        for (options, way) in option_ways {
+            let complete = selection.ladder.complete(options)?;
             let size = complete.maybe_size(grows).unwrap_or_default();
             let grown = |count: usize| options.clone().with(grows, size * count as u64);
             let is_first = way == ways[0];
@@ -229,11 +233,11 @@ impl ScalingRun<'_> {
             let (divided, reports): (Vec<&str>, Vec<GroupReport>) = measured.into_iter().unzip();
             all.extend(reports);
             for place in 0..rungs.len() {
-                let one = rate(&all[single], place);
+                let first_rate = rate(&all[single], place);
                 for (divided, report) in divided.iter().zip(&all[start..]) {
                     let Some(outcome) = report.measurements.get(place) else { continue };
-                    let own = rate(report, place);
-                    let times = one.zip(own).map(|((one, _), (own, _))| own / one);
+                    let rate = rate(report, place);
+                    let times = first_rate.zip(rate).map(|((first_rate, _), (rate, _))| rate / first_rate);
                     let linear = times.map(|times| times / report.rank.count as f64);
                     let median = outcome.samples.as_ref().map(|samples| samples.median());
                     let divided = match way {
@@ -249,7 +253,7 @@ impl ScalingRun<'_> {
                         if outcome.verdict.is_right() { Cell::good("right") } else { Cell::bad("WRONG") },
                         report.rank.count.to_string().into(),
                         Cell::measured(median, Unit::Nanoseconds),
-                        own.map_or(NOTHING.to_owned(), |(rate, unit)| format!("{rate:.1} {unit}")).into(),
+                        rate.map_or(NOTHING.to_owned(), |(rate, unit)| format!("{rate:.1} {unit}")).into(),
                         Cell::measured(times, Unit::Ratio),
                         Cell::measured(linear.map(|share| share * 100.0), Unit::Percent),
                     ]);
@@ -260,12 +264,12 @@ impl ScalingRun<'_> {
         document.table(table);
         let counted = match is_product {
             true => {
-                "with the all-gather of the product, or with its reduce-scatter for k; the first matrix is divided and the \
-                 second copied to all devices, or divided too for k, before the time begins"
+                "including the all-gather of the product, or its reduce-scatter for k; before the timing, \
+                 the first matrix is divided and the second copied to all devices, or also divided for k"
             }
-            false => "with what combines the results",
+            false => "including the combination of the results",
         };
-        let timing = format!("median of {} runs, each the slowest device's, {counted}", self.args.runs);
+        let timing = format!("median of {} runs, each timed on its slowest device, {counted}", self.args.runs);
         let all: Vec<&GroupReport> = all.iter().collect();
         self.caption(&mut document, &all, &timing);
         Ok((document, all.iter().all(|report| report.all_right())))
@@ -279,21 +283,21 @@ impl ScalingRun<'_> {
         let links = ranks::links(self.args.device, &self.shared.numbers);
         let conditions = format!("combined by {}; {timing}", last.combined_by);
         document.caption(vec![
-            format!("{} on up to {devices} devices, each {device}{links}", self.own.ladder.name),
+            format!("{} on up to {devices} devices, each {device}{links}", self.selection.ladder.name),
             format!("{conditions}; {}; {}", provenance.date, provenance.toolchain),
         ]);
         document.measured(Context { device: format!("{device}{links}"), conditions, provenance });
         for report in reports {
-            for own in &report.measurements {
-                if let Verdict::Wrong(why) = &own.verdict {
-                    document.note(format!("wrong: {}, {}: {why}", own.name, report.title));
+            for measurement in &report.measurements {
+                if let Verdict::Wrong(why) = &measurement.verdict {
+                    document.note(format!("wrong: {}, {}: {why}", measurement.name, report.title));
                 }
             }
         }
     }
 }
 
-/// The rate of an outcome, and its unit: floating-point operations, or bytes.
+/// Returns the rate of an outcome and its unit: floating-point operations or bytes per second.
 fn rate(report: &GroupReport, place: usize) -> Option<(f64, &'static str)> {
     let rates = Rates::of(report, report.measurements.get(place)?);
     rates.flops.map(|rate| (rate, "GFLOP/s")).or(rates.bytes.map(|rate| (rate, "GB/s")))

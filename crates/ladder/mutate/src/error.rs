@@ -1,43 +1,45 @@
-//! What can keep a kernel from being changed and tried.
+//! The errors of mutation testing.
 
 use std::path::{Path, PathBuf};
 
-/// Why a run of changed kernels is not possible.
+/// The reasons why mutants cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A ladder or the simulator refuses.
+    /// A ladder or the simulator returned an error.
     #[error(transparent)]
     Engine(#[from] engine::Error),
     /// The program has no PTX of a kernel.
-    #[error("there is no PTX of {0}, so it cannot be changed")]
+    #[error("there is no PTX for {0}, so it cannot be mutated")]
     NoPtx(String),
-    /// A kernel is wrong before anything is changed in it.
-    #[error("{launch} is wrong as it is, at {size}: {why}; `ladder check {rung} --device sim` says more")]
+    /// A kernel is wrong without any mutation.
+    #[error(
+        "{launch} is wrong without a mutation, at {size}: {why}; run `ladder check {rung} --device sim` for details"
+    )]
     WrongAlready {
         /// The rung.
         rung: &'static str,
-        /// Its launch.
+        /// The launch of the rung.
         launch: String,
-        /// The problem.
+        /// The size of the problem.
         size: String,
-        /// What is wrong.
+        /// What is wrong with the result.
         why: String,
     },
     /// A file cannot be read or written.
     #[error("cannot {doing} {}: {why}", path.display())]
     File {
-        /// What was done with it.
+        /// The operation that failed.
         doing: &'static str,
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What was wrong.
+        /// The error of the operation.
         why: String,
     },
 }
 
 impl Error {
-    /// Whether something failed. Any other error means that the request cannot be fulfilled.
+    /// Returns whether a device or a file failed. Any other error means that the request cannot be met.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! The verdicts of earlier runs, in a file: a run that was ended goes on where it was.
+//! The verdicts of earlier runs, in a file. An interrupted run continues from these verdicts.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -11,19 +11,19 @@ use crate::kernel::{Kernel, Mutant};
 use crate::problems::checked;
 use crate::verdict::MutantVerdict;
 
-/// Raised whenever a mutant is run in another way, so that older verdicts do not count any more.
+/// Increase this number whenever mutants run differently, so that older verdicts become invalid.
 const VERSION: u32 = 6;
 
-/// A file of verdicts, each with a key of all that it depends on.
+/// A file of verdicts. The key of a verdict depends on everything that affects the verdict.
 #[derive(Debug)]
 pub(crate) struct Finished {
     verdicts: HashMap<u64, MutantVerdict>,
-    /// Where further verdicts are kept.
+    /// The file for new verdicts.
     file: Option<(PathBuf, File)>,
 }
 
 impl Finished {
-    /// Reads a file, which is made if there is none. Without a path, nothing is kept.
+    /// Reads a file and creates it if it does not exist. Without a path, no verdicts are saved.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = path else { return Ok(Self { verdicts: HashMap::new(), file: None }) };
         let mut verdicts = HashMap::new();
@@ -31,7 +31,7 @@ impl Finished {
             Ok(file) => {
                 for line in BufReader::new(file).lines() {
                     let line = line.map_err(|error| Error::file("read", path, error))?;
-                    // A line that was being written when a run ended is passed over.
+                    // Skip a line that an interrupted run wrote incompletely.
                     if let Ok((key, verdict)) = serde_json::from_str(&line) {
                         verdicts.insert(key, verdict);
                     }
@@ -54,12 +54,12 @@ impl Finished {
     pub(crate) fn keep(&mut self, key: u64, verdict: &MutantVerdict) -> Result<(), Error> {
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         let line = serde_json::to_string(&(key, verdict)).map_err(|error| Error::file("write", path, error))?;
-        // Begins with the line's end, in case the last run has left a part of a line.
+        // The line starts with a line break, in case the last run left an incomplete line.
         writeln!(file, "{line}").map_err(|error| Error::file("write", path, error))
     }
 }
 
-/// The key of a kernel: its text, and the problems that it runs on.
+/// Returns the key of a kernel, computed from its text and the problems that it runs on.
 pub(crate) fn kernel_key(kernel: &Kernel) -> u64 {
     let mut hasher = DefaultHasher::new();
     (VERSION, &kernel.entry, &kernel.text).hash(&mut hasher);
@@ -69,7 +69,7 @@ pub(crate) fn kernel_key(kernel: &Kernel) -> u64 {
     hasher.finish()
 }
 
-/// The key of a mutant of a kernel with this key.
+/// Returns the key of a mutant. `kernel` is the key of its kernel.
 pub(crate) fn mutant_key(kernel: u64, mutant: &Mutant) -> u64 {
     let mut hasher = DefaultHasher::new();
     let edit = &mutant.edit;

@@ -13,47 +13,47 @@ use simt_isa::{Class, class};
 use crate::Error;
 use crate::mutations::{self, Edit, InstructionSite, Mutation};
 
-/// Of instructions in a stretch without labels and branches that are alike but for registers and numbers, as unrolled loops have
-/// them by the thousand, so many are changed, from the first to the last.
+/// The number of similar instructions in a section without labels and branches that are mutated, from the first to the
+/// last. Instructions are similar if they differ only in registers and numbers; unrolled loops have thousands of them.
 const MOST_ALIKE: usize = 8;
 
-/// An entry of a rung, with its text.
+/// An entry of a rung and its PTX.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// The ladder.
     pub ladder: &'static Ladder,
     /// The rung.
     pub rung: &'static Rung,
-    /// The entry.
+    /// The name of the entry.
     pub entry: String,
-    /// The PTX of the entry and of what it needs.
+    /// The PTX of the entry and its dependencies.
     pub text: String,
 }
 
-/// A kernel that was changed in one place.
+/// A kernel with one change.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// What was done.
+    /// The kind of change.
     pub mutation: &'static Mutation,
     /// The edit of the kernel's text.
     pub edit: Edit,
-    /// The instruction, as the text has it, with single blanks.
+    /// The text of the original instruction, with single blanks.
     pub instruction: String,
-    /// Which of the kernel's instructions with this text it is, from 0 on.
+    /// The index of the instruction among the kernel's instructions with this text.
     pub occurrence: usize,
-    /// The lines of the kernel's text that the edit is about.
+    /// The lines of the kernel's text that the edit covers.
     pub(crate) lines: RangeInclusive<u32>,
-    /// Whether it is a branch or another instruction that says where threads go on: what follows from it, such as where
-    /// diverged threads meet again, follows from other instructions too.
+    /// Whether the instruction controls where threads continue, like a branch. The effects of such an instruction, such
+    /// as the point where diverged threads reconverge, also depend on other instructions.
     pub(crate) is_control: bool,
 }
 
 impl Kernel {
-    /// The entry of this name. The text is that of the newest architecture, which is what the simulator runs, without
-    /// source lines, comments and empty lines.
+    /// Creates the kernel of an entry. The text is the PTX for the newest architecture, which the simulator also runs,
+    /// without source lines, comments and empty lines.
     ///
     /// # Errors
-    /// [`Error::NoPtx`] when the program does not have it, or cannot cut it out.
+    /// Returns [`Error::NoPtx`] when the program does not contain the entry, or cannot extract it.
     pub fn new(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung, entry: String) -> Result<Self, Error> {
         let newest = catalog.kernels.newest_for(None)?;
         let text = newest.and_then(|ptx| extract(ptx.outline(), &entry, SourceLines::Drop));
@@ -61,27 +61,28 @@ impl Kernel {
         Ok(Self { ladder, rung, entry, text })
     }
 
-    /// The entry that the rung is launched with by default.
+    /// Creates the kernel of the entry that the rung launches by default.
     ///
     /// # Errors
-    /// [`Error::Engine`] when the rung cannot be launched on its ladder's default problem, and when [`Kernel::new`]
-    /// fails.
-    pub fn usual(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung) -> Result<Self, Error> {
+    /// Returns [`Error::Engine`] when the rung cannot be launched for its ladder's default problem, and the errors of
+    /// [`Kernel::new`].
+    pub fn of_default_launch(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung) -> Result<Self, Error> {
         let problem = ladder.problem(&Options::default())?;
         let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default())?;
         Self::new(catalog, ladder, rung, launch.entry)
     }
 
-    /// All its mutants, in the order of the text; of many that are alike in a stretch without branches, eight.
+    /// Returns the mutants in the order of the text. A section without branches contributes at most eight similar
+    /// mutants.
     ///
     /// # Errors
-    /// [`Error::NoPtx`] when the text cannot be parsed.
+    /// Returns [`Error::NoPtx`] when the text cannot be parsed.
     pub fn mutants(&self) -> Result<Vec<Mutant>, Error> {
         let unreadable = || Error::NoPtx(self.entry.clone());
         let outline = Outline::new(self.text.as_str());
         let function = outline.entry(&self.entry).and_then(Result::ok).ok_or_else(unreadable)?;
         let used = function.used_labels();
-        let means = |own: &&Statement<'_>| match own {
+        let means = |statement: &&Statement<'_>| match statement {
             Statement::Label { name, .. } => used.contains(name),
             other => other.instruction().is_some(),
         };
@@ -89,7 +90,7 @@ impl Kernel {
         let source = Source::new(outline.text());
         let mut mutants = Vec::new();
         let mut seen: HashMap<&str, usize> = HashMap::new();
-        // By the stretch, the mutation and the instruction: places in `mutants`.
+        // Indices into `mutants`, by section, mutation and instruction.
         let mut alike: HashMap<_, Vec<usize>> = HashMap::new();
         let mut stretch = 0;
         for (index, statement) in statements.iter().enumerate() {
@@ -98,13 +99,13 @@ impl Kernel {
                 continue;
             };
             let text = outline.text();
-            let own = instruction.span.of(text);
-            stretch += usize::from(own.contains("bra"));
-            let occurrence = seen.entry(own).or_default();
+            let instruction_text = instruction.span.of(text);
+            stretch += usize::from(instruction_text.contains("bra"));
+            let occurrence = seen.entry(instruction_text).or_default();
             let is_control = matches!(class(instruction.opcode), Some(Class::Control));
             let place = InstructionSite { text, statements: &statements, index, instruction };
             for (mutation, edit) in mutations::edits(&place) {
-                let instruction = own.split_whitespace().collect::<Vec<_>>().join(" ");
+                let instruction = instruction_text.split_whitespace().collect::<Vec<_>>().join(" ");
                 let key = (stretch, mutation.name, without_numbers(&edit.what), without_numbers(&instruction));
                 alike.entry(key).or_default().push(mutants.len());
                 let line = |at: usize| source.line_column(at as u32).0;
@@ -113,9 +114,9 @@ impl Kernel {
             }
             *occurrence += 1;
         }
-        let spread = |own: &Vec<usize>| -> Vec<usize> {
-            let count = own.len().min(MOST_ALIKE);
-            (0..count).map(|place| own[place * (own.len() - 1) / (count - 1).max(1)]).collect()
+        let spread = |group: &Vec<usize>| -> Vec<usize> {
+            let count = group.len().min(MOST_ALIKE);
+            (0..count).map(|place| group[place * (group.len() - 1) / (count - 1).max(1)]).collect()
         };
         let kept: HashSet<usize> = alike.values().flat_map(spread).collect();
         let mutants = mutants.into_iter().enumerate().filter(|(place, _)| kept.contains(place));
@@ -123,14 +124,14 @@ impl Kernel {
     }
 }
 
-/// A text without the digits in it: what it has in common with a copy of it that has other registers and constants.
+/// Returns a text without its digits. Copies of an instruction with other registers and constants have the same result.
 fn without_numbers(text: &str) -> String {
-    text.chars().filter(|own| !own.is_ascii_digit()).collect()
+    text.chars().filter(|character| !character.is_ascii_digit()).collect()
 }
 
-/// A text without comments and empty lines.
+/// Returns a text without comments and empty lines.
 fn bare(text: &str) -> String {
-    // Most of what was cut out of a module is line breaks in the place of the rest.
+    // Most lines of an extracted entry are empty, because extraction keeps the line breaks of removed text.
     let lines = text.lines().filter(|line| !line.is_empty()).map(|line| match line.contains('"') {
         true => line,
         false => line.split("//").next().unwrap_or_default(),

@@ -1,14 +1,14 @@
-//! Asks whether the checks of a ladder would notice a wrong kernel: the PTX of each rung is changed in one place, and the
-//! ladder's check runs the changed kernel on the simulator.
+//! Tests whether the checks of a ladder detect a wrong kernel. It changes the PTX of each rung in one place and runs
+//! the ladder's check with the changed kernel on the simulator.
 //!
-//! The input is a [catalog](engine::Catalog), and a list of [reasons](reasons::Reason) for changes that no check can
-//! notice. The output is an [`MutantResult`] for each change: by what it was caught, or why not.
+//! The input is a [catalog](engine::Catalog) and a list of [reasons](reasons::Reason) for changes that no check can
+//! detect. The output is a [`MutantResult`] for each change: what caught the mutant, or why nothing did.
 //!
-//! - [`mutations`] is the table of what is changed, and makes the changed texts of a kernel.
-//! - `problems` are the sizes that a kernel runs on, `trace` records what a launch did, and `trial` runs the changed
-//!   kernels and comes to a [`MutantVerdict`].
-//! - [`run`] spreads them over threads, and `finished` keeps the verdicts in a file for the next run.
-//! - [`reasons`] are the changes that are known to remain unnoticed, with the reason of each.
+//! - [`mutations`] is the table of mutations, and creates the mutated texts of a kernel.
+//! - `problems` selects the problem sizes that a kernel runs on, `trace` records what a launch does, and `trial` runs
+//!   the mutants and returns a [`MutantVerdict`] for each.
+//! - [`run`] distributes the mutants over threads, and `finished` saves the verdicts in a file for the next run.
+//! - [`reasons`] lists the mutants that are known to survive, each with the reason.
 //!
 //! The crate must not know which ladders exist, or how results are shown.
 

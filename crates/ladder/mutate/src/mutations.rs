@@ -1,4 +1,4 @@
-//! What is changed in a kernel: a table of mutations, each a function from an instruction to edits of the text.
+//! The changes to a kernel: a table of mutations. Each mutation is a function from an instruction to edits of the text.
 
 mod arithmetic;
 mod barrier;
@@ -14,96 +14,97 @@ pub(crate) use place::InstructionSite;
 /// A kind of change.
 #[derive(Debug)]
 pub struct Mutation {
-    /// Its name: `drop-barrier`.
+    /// The name of the mutation, for example `drop-barrier`.
     pub name: &'static str,
-    /// What it does, in a few words.
+    /// A short description of the change.
     pub what: &'static str,
-    /// What shows that a kernel with this change still means the same.
+    /// What proves that a kernel with this change is equivalent to the original.
     pub proof: Proof,
-    /// The edits that it makes of an instruction; none where it does not apply.
+    /// Returns the edits for an instruction. Empty when the mutation does not apply.
     edits: fn(&InstructionSite<'_>) -> Vec<Edit>,
 }
 
-/// What shows that a changed kernel means the same as before.
+/// What proves that a mutant is equivalent to its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// On all problems, it leaves the same in all memory and no sanitizer finds anything. The results of a kernel without
-    /// races do not depend on the order in which its warps run.
+    /// On all problems, the mutant leaves the same contents in all memory, and no sanitizer reports a finding. Without
+    /// races, the results of a kernel do not depend on the order in which its warps run.
     Memory,
-    /// Nothing that a launch does. For changes of which orders of accesses are possible: the machine executes one of them.
+    /// A launch proves nothing, because the change allows other orders of accesses and the simulator executes only one
+    /// order.
     Nothing,
 }
 
-/// A replacement of one range of a text.
+/// A replacement of a range of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edit {
-    /// The bytes that are replaced.
+    /// The range of replaced bytes.
     pub range: Range<usize>,
-    /// What stands there instead.
+    /// The replacement text.
     pub with: String,
-    /// What was done, in a few words: `le instead of lt`.
+    /// A short description of the edit: `le instead of lt`.
     pub what: String,
 }
 
 impl Edit {
-    /// The text with this edit.
+    /// Returns the text with this edit.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
         [&text[..self.range.start], &self.with, &text[self.range.end..]].concat()
     }
 }
 
-/// Rows of the table.
+/// Constructors for the rows of the table.
 mod row {
     use super::{Edit, InstructionSite, Mutation, Proof};
 
     type Edits = fn(&InstructionSite<'_>) -> Vec<Edit>;
 
-    /// A change of what threads do.
+    /// Creates a mutation that changes what threads do.
     pub(super) const fn act(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
         Mutation { name, what, proof: Proof::Memory, edits }
     }
 
-    /// A change of which orders of accesses are possible.
+    /// Creates a mutation that changes which orders of accesses are possible.
     pub(super) const fn order(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
         Mutation { name, what, proof: Proof::Nothing, edits }
     }
 }
 
-/// All mutations. A further one is a function and its row here.
+/// All mutations. To add a mutation, write a function and add its row here.
 #[rustfmt::skip]
 pub static ALL: &[Mutation] = &[
     row::act("drop-barrier", "a barrier of the block or of a warp is left out", barrier::drop),
-    row::act("move-barrier-earlier", "a barrier stands before the access, branch or label that it followed", barrier::earlier),
-    row::act("move-barrier-later", "a barrier stands behind the access, branch or label that it preceded", barrier::later),
-    row::act("drop-wait", "the end of a group of asynchronous copies, or the wait for it, is left out", barrier::drop_wait),
-    row::act("wait-for-fewer", "one group of asynchronous copies more may be under way", barrier::wait_for_fewer),
-    row::act("compare", "a comparison includes or excludes its boundary, or is of the opposite kind", control::compare),
+    row::act("move-barrier-earlier", "a barrier is moved before the preceding access, branch or label", barrier::earlier),
+    row::act("move-barrier-later", "a barrier is moved after the following access, branch or label", barrier::later),
+    row::act("drop-wait", "the commit of a group of asynchronous copies, or the wait for it, is left out", barrier::drop_wait),
+    row::act("wait-for-fewer", "one more group of asynchronous copies may be pending", barrier::wait_for_fewer),
+    row::act("compare", "a comparison includes or excludes its boundary, or is inverted", control::compare),
     row::act("branch-always", "a branch is always taken", control::always),
     row::act("branch-never", "a branch is never taken", control::never),
     row::act("negate-guard", "a guard is negated", control::negate),
-    row::act("drop-guard", "an instruction is executed whatever its guard says", control::drop_guard),
+    row::act("drop-guard", "an instruction is executed without its guard", control::drop_guard),
     row::act("operation", "another operation: subtraction for addition, minimum for maximum", arithmetic::operation),
-    row::act("swap-operands", "the operands of a subtraction, division, shift or selection are exchanged", arithmetic::swap),
+    row::act("swap-operands", "the operands of a subtraction, division, shift or selection are swapped", arithmetic::swap),
     row::act("constant", "a constant is one larger or one smaller", arithmetic::constant),
-    row::act("offset", "an access is one element before or behind", memory::offset),
+    row::act("offset", "an access is one element before or after its address", memory::offset),
     row::act("plain-atomic", "an atomic operation is a load and a store", memory::plain_atomic),
-    row::act("shuffle-mode", "a shuffle goes in another direction", warp::mode),
-    row::act("shuffle-lane", "a shuffle is by another distance", warp::lane),
-    row::act("shuffle-segment", "a shuffle is within other lanes", warp::segment),
-    row::act("lane-mask", "the mask of an operation of a warp lacks a lane", warp::mask),
+    row::act("shuffle-mode", "a shuffle has another mode", warp::mode),
+    row::act("shuffle-lane", "a shuffle has another distance", warp::lane),
+    row::act("shuffle-segment", "a shuffle has another segment width", warp::segment),
+    row::act("lane-mask", "the lane mask of a warp operation lacks a lane", warp::mask),
     row::order("drop-fence", "a fence is left out", barrier::drop_fence),
-    row::order("narrow-scope", "a fence, an atomic, a load or a store is for the threads of the block only", memory::narrow),
-    row::order("weaken-order", "an atomic, a load, a store or a fence orders less than it did", memory::weaken),
+    row::order("narrow-scope", "a fence, an atomic, a load or a store has only block scope", memory::narrow),
+    row::order("weaken-order", "an atomic, a load, a store or a fence has a weaker memory order", memory::weaken),
 ];
 
-/// The mutation of this name.
+/// Returns the mutation of this name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Mutation> {
-    ALL.iter().find(|own| own.name == name)
+    ALL.iter().find(|mutation| mutation.name == name)
 }
 
-/// The edits that all mutations make of one instruction.
+/// Returns the edits of all mutations for one instruction.
 pub(crate) fn edits<'a>(place: &'a InstructionSite<'a>) -> impl Iterator<Item = (&'static Mutation, Edit)> + 'a {
     ALL.iter().flat_map(move |mutation| (mutation.edits)(place).into_iter().map(move |edit| (mutation, edit)))
 }

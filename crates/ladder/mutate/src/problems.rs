@@ -1,4 +1,5 @@
-//! The problems that a kernel runs on: those of its ladder's check, and further ones of sizes around every edge.
+//! The problems that a kernel runs on: the problems of its ladder's check, and further problems with sizes around
+//! edges.
 
 use engine::launch::{Arg, Launch};
 use engine::options::Kind;
@@ -7,20 +8,20 @@ use engine::{DeviceProperties, Options};
 
 use crate::kernel::Kernel;
 
-/// The largest cost of a launch that mutants run: larger problems ask the same of more blocks.
+/// The maximum cost of a launch that mutants run. Larger problems only repeat the same work in more blocks.
 const MOST_CHECKED: u64 = 1 << 17;
 
-/// The largest cost of a launch of a further problem.
+/// The maximum cost of a launch of a further problem.
 const MOST_FURTHER: u64 = 1 << 14;
 
-/// Operations that take about as long as a thread's beginning and end.
+/// The number of operations that take about as long as starting and ending a thread.
 const OPERATIONS: u64 = 64;
 
-/// The cost of the smallest problems together, which are all run, and how many of the larger ones are.
+/// The total cost of the smallest problems, which all run, and the number of larger problems that run.
 const SMALL: u64 = 1 << 20;
 const LARGE: usize = 8;
 
-/// What problems may cost together for all of them to be run.
+/// The total cost up to which all problems run.
 const CHEAP: u64 = 1 << 15;
 
 /// Sizes around the edges of warps, blocks and tiles.
@@ -29,26 +30,29 @@ const SIZES: &[u64] = &[
     513, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3333, 4095, 4096, 4097, 6143, 8191, 8192, 8193, 12_289, 16_384,
 ];
 
-/// How often a kernel is launched that finds what its launches before have left: so often that it finds its own in the place where
-/// it leaves something, where it has two places that take turns.
+/// The number of launches of a kernel whose launches depend on memory that earlier launches left. A kernel may
+/// alternate between two places in memory. With three launches, the last launch finds the results of the first in its
+/// place.
 const LAUNCHES: usize = 3;
 
-/// The size of all options but one.
+/// The value of the other size options while one is varied.
 const OTHERS: u64 = 33;
 
-/// A problem, and the launches of a kernel on it.
+/// A problem, and the launches of a kernel for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) options: Options,
-    /// One with each block that the kernel was compiled for. Where launches find what those before have left, several of each.
+    /// A launch for each block that the kernel was compiled for. When launches depend on earlier launches, several of
+    /// each.
     pub(crate) launches: Vec<Launch>,
-    /// Whether they find that.
+    /// Whether launches depend on memory that earlier launches left.
     pub(crate) keeps_memory: bool,
-    /// About how long all launches take: their threads, or more where each has much to do.
+    /// The approximate cost of all launches: their threads, or more if each thread has much work.
     pub(crate) cost: u64,
 }
 
-/// The problems of the ladder's check, those of its tests among them, that launch this kernel. The smallest come first.
+/// Returns the problems of the ladder's check that launch this kernel, including the problems of its tests, smallest
+/// first.
 pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
     let mut all = Vec::new();
     for effort in [Effort::Least, Effort::Quick] {
@@ -57,14 +61,15 @@ pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
     cases(kernel, all, MOST_CHECKED)
 }
 
-/// Further problems, which the check does not have: each size varied while the others are small, and all varied together.
+/// Returns further problems that the check does not have. Some vary one size while the others are small, and some vary
+/// all sizes together.
 pub(crate) fn further(kernel: &Kernel) -> Vec<Case> {
     let ladder = kernel.ladder;
     let takes = |options: &Options| ladder.problem(options).is_ok();
     let is_size = |kind: Kind| matches!(kind, Kind::Size | Kind::SizeOr(_));
-    let sizes = ladder.options.iter().filter(|own| is_size(own.kind)).map(|own| own.name);
+    let sizes = ladder.options.iter().filter(|option| is_size(option.kind)).map(|option| option.name);
     let sizes: Vec<&'static str> = sizes.collect();
-    // What the ladder refuses stays as it is by default.
+    // An option for which the ladder rejects this size keeps its default.
     let base = sizes.iter().fold(Options::default(), |options, &name| {
         let with = options.clone().with(name, OTHERS);
         if takes(&with) { with } else { options }
@@ -81,11 +86,11 @@ pub(crate) fn further(kernel: &Kernel) -> Vec<Case> {
 }
 
 fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
-    // The mutants run on the simulator.
+    // Mutants run on the simulator, so the launches use the default device properties.
     let (ladder, device) = (kernel.ladder, DeviceProperties::default());
     let mut cases: Vec<Case> = Vec::new();
     for options in all {
-        if cases.iter().any(|own| own.options == options) {
+        if cases.iter().any(|case| case.options == options) {
             continue;
         }
         let Ok(problem) = ladder.problem(&options) else { continue };
@@ -94,12 +99,12 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
         let operations = problem.facts().flops.unwrap_or(0) / OPERATIONS;
         let cost = |launch: &Launch| (launch.blocks() * launch.threads()).max(operations);
         let launches = launches.into_iter().map(|(_, launch)| launch);
-        let own = launches.filter(|launch| launch.entry == kernel.entry && cost(launch) <= most);
-        let mut launches: Vec<Launch> = own.collect();
+        let kernel_launches = launches.filter(|launch| launch.entry == kernel.entry && cost(launch) <= most);
+        let mut launches: Vec<Launch> = kernel_launches.collect();
         if !launches.is_empty() {
             let buffers = problem.buffers(device);
-            let mut given = launches.iter().flat_map(|own| &own.args).flat_map(Arg::buffers);
-            let keeps_memory = given.any(|index| buffers.get(index).is_some_and(|own| own.role.is_kept()));
+            let mut given = launches.iter().flat_map(|launch| &launch.args).flat_map(Arg::buffers);
+            let keeps_memory = given.any(|index| buffers.get(index).is_some_and(|buffer| buffer.role.is_kept()));
             if keeps_memory {
                 launches = std::iter::repeat_n(launches, LAUNCHES).flatten().collect();
             }
@@ -114,7 +119,7 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
         together <= SMALL
     });
     let count = small.count();
-    // Of the larger ones some, from the smallest to the largest.
+    // Keep some of the larger problems, from the smallest to the largest.
     let large = cases.split_off(count);
     let step = large.len().div_ceil(LARGE).max(1);
     cases.extend(large.into_iter().rev().step_by(step));
@@ -122,8 +127,9 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
     cases
 }
 
-/// The places of some problems, of which these are the costs, the smallest first: of those with at most this cost, so many, from
-/// the smallest to the largest, or as many as together cost [`CHEAP`]; one in any case.
+/// Selects the indices of some problems with these ascending costs. Only problems with a cost of at most `most` are
+/// selected, spread from the smallest to the largest. The result has about `count` problems, or the number of smallest
+/// problems with a total cost of at most [`CHEAP`] if that is larger. At least one problem is selected.
 pub(crate) fn few(costs: &[u64], (most, count): (u64, usize)) -> Vec<usize> {
     let small = costs.iter().take_while(|cost| **cost <= most).count().max(1).min(costs.len());
     let mut together = 0;
@@ -137,15 +143,15 @@ pub(crate) fn few(costs: &[u64], (most, count): (u64, usize)) -> Vec<usize> {
     few
 }
 
-/// Begins with the middle, then the middles of the halves, and so on, and goes on from the first to the last: as problems are
-/// sorted by their costs, the first few are of all kinds, and most mutants are caught by one of them.
+/// Puts the middle first, then the middles of the halves and so on, and then the rest in order. As problems are sorted
+/// by cost, the first few represent all kinds, and one of them catches most mutants.
 pub(crate) fn middle_first(all: Vec<usize>) -> Vec<usize> {
     let parts = [2, 4, 8, 16].into_iter().flat_map(|parts| (1..parts).step_by(2).map(move |part| (part, parts)));
     let middles = parts.filter_map(|(part, parts)| all.get(all.len() * part / parts));
     let mut ordered: Vec<usize> = Vec::new();
-    for &own in middles.chain(&all) {
-        if !ordered.contains(&own) {
-            ordered.push(own);
+    for &index in middles.chain(&all) {
+        if !ordered.contains(&index) {
+            ordered.push(index);
         }
     }
     ordered
@@ -156,9 +162,9 @@ mod tests {
     use super::{CHEAP, few, middle_first};
 
     #[test]
-    fn of_many_problems_some_of_all_costs_are_chosen() {
+    fn few_selects_problems_of_all_costs() {
         let costs: Vec<u64> = (0..100).map(|place| CHEAP / 10 + place).collect();
-        // So few are cheap together that the number decides.
+        // Fewer than 20 problems have a total cost of at most `CHEAP`, so the count decides.
         let chosen = few(&costs, (CHEAP / 10 + 79, 20));
         assert_eq!(chosen, (0..20).map(|place| 3 + 4 * place).collect::<Vec<_>>());
         assert_eq!(few(&[1; 100], (1, 20)).len(), 100);
@@ -167,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_comes_first_and_nothing_is_left_out() {
+    fn middle_first_keeps_all_problems() {
         assert_eq!(middle_first(vec![10, 11, 12, 13, 14, 15, 16, 17]), [14, 12, 16, 11, 13, 15, 17, 10]);
         assert!(middle_first(Vec::new()).is_empty());
         let all: Vec<usize> = (0..100).collect();

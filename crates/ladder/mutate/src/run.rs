@@ -17,30 +17,30 @@ use crate::reasons::Reason;
 use crate::trial::Trial;
 use crate::verdict::MutantVerdict;
 
-/// The bytes of text of the mutants that are loaded together, and how many they are at most.
+/// The maximum total bytes of text of the mutants that are loaded together, and their maximum number.
 const BATCH: (usize, usize) = (16 << 20, 60);
 
-/// Kernels, and which of their mutants are to be run.
+/// Kernels, and their mutants to run.
 #[derive(Debug)]
 pub struct Plan {
     kernels: Vec<(Kernel, Vec<Mutant>)>,
 }
 
-/// What became of a mutant.
+/// The result of a mutant.
 #[derive(Clone, Debug)]
 pub struct MutantResult<'a> {
     /// The kernel.
     pub kernel: &'a Kernel,
     /// The mutant.
     pub mutant: &'a Mutant,
-    /// What became of it.
+    /// The verdict on the mutant.
     pub verdict: MutantVerdict,
-    /// Why it remains unnoticed, if it does and somebody has written it down.
+    /// The known reason why the mutant survives, if it survives.
     pub reason: Option<&'a Reason>,
 }
 
 impl MutantResult<'_> {
-    /// Whether it remains unnoticed without a reason.
+    /// Returns whether the mutant survives without a known reason.
     #[must_use]
     pub fn is_unexplained(&self) -> bool {
         matches!(self.verdict, MutantVerdict::Survived { .. }) && self.reason.is_none()
@@ -48,49 +48,52 @@ impl MutantResult<'_> {
 }
 
 impl Plan {
-    /// All mutants of the kernels that the selected rungs are launched with by default.
+    /// Creates a plan with all mutants of the kernels that the selected rungs launch by default.
     ///
     /// # Errors
-    /// When a rung cannot be launched, and when the program has no PTX of it.
+    /// Returns the errors of [`Kernel::of_default_launch`] and [`Kernel::mutants`] when a rung cannot be launched or
+    /// has no PTX.
     pub fn new(catalog: &Catalog, selected: &[Selection]) -> Result<Self, Error> {
-        let rungs = selected.iter().flat_map(|own| own.rungs().into_iter().map(|rung| (own.ladder, rung)));
+        let rungs =
+            selected.iter().flat_map(|selection| selection.rungs().into_iter().map(|rung| (selection.ladder, rung)));
         let kernels = rungs.map(|(ladder, rung)| {
-            let kernel = Kernel::usual(catalog, ladder, rung)?;
+            let kernel = Kernel::of_default_launch(catalog, ladder, rung)?;
             let mutants = kernel.mutants()?;
             Ok((kernel, mutants))
         });
         Ok(Self { kernels: kernels.collect::<Result<_, Error>>()? })
     }
 
-    /// A sample of so many mutants, spread evenly over the kernels. The same seed gives the same sample.
+    /// Keeps a sample of `count` mutants, spread evenly over the kernels. The same seed gives the same sample.
     #[must_use]
     pub fn sample(mut self, count: usize, seed: u64) -> Self {
         let kernels = self.kernels.len().max(1);
         for (place, (kernel, mutants)) in self.kernels.iter_mut().enumerate() {
-            let own = count / kernels + usize::from(place < count % kernels);
+            let kernel_count = count / kernels + usize::from(place < count % kernels);
             mutants.sort_by_cached_key(|mutant| {
                 let mut hasher = DefaultHasher::new();
                 (seed, &kernel.entry, mutant.mutation.name, mutant.edit.range.start, &mutant.edit.with)
                     .hash(&mut hasher);
                 hasher.finish()
             });
-            mutants.truncate(own);
+            mutants.truncate(kernel_count);
         }
         self
     }
 
-    /// The number of mutants.
+    /// Returns the number of mutants.
     #[must_use]
     pub fn count(&self) -> usize {
         self.kernels.iter().map(|(_, mutants)| mutants.len()).sum()
     }
 
-    /// Runs the mutants on so many threads. Verdicts that are in the file `kept`, from earlier runs of the same mutants on
-    /// the same problems, are taken from there, and new ones are added to it. `progress` is called with how many mutants have
-    /// got a verdict. Mutants that have none when somebody ends the run are left out.
+    /// Runs the mutants on `threads` threads. The file `kept` supplies verdicts of earlier runs of the same mutants on
+    /// the same problems, and receives new verdicts. `progress` is called with the number of mutants that received a
+    /// verdict. If the user interrupts the run, mutants without a verdict are left out.
     ///
     /// # Errors
-    /// When a kernel itself is wrong, when the simulator cannot be opened, and when the file cannot be read or written.
+    /// Returns an error when a kernel itself is wrong, when the simulator cannot be opened, and when the file cannot be
+    /// read or written.
     pub fn run<'a>(
         &'a self,
         catalog: &Catalog,
@@ -107,10 +110,10 @@ impl Plan {
             let known = mutants.iter().map(|mutant| finished.get(mutant_key(keys[number], mutant)).cloned());
             let known: Vec<Option<MutantVerdict>> = known.collect();
             progress(known.iter().flatten().count());
-            let open = (0..mutants.len()).filter(|&own| known[own].is_none());
+            let open = (0..mutants.len()).filter(|&index| known[index].is_none());
             let (bytes, most) = BATCH;
             let size = (bytes / kernel.text.len().max(1)).clamp(1, most);
-            batches.extend(open.collect::<Vec<_>>().chunks(size).map(|own| (number, own.to_vec())));
+            batches.extend(open.collect::<Vec<_>>().chunks(size).map(|chunk| (number, chunk.to_vec())));
             verdicts.push(known);
         }
         keep_freed_memory();
@@ -120,20 +123,20 @@ impl Plan {
             for _ in 0..threads.max(1) {
                 let (sender, batches, next, is_over) = (sender.clone(), &batches, &next, &is_over);
                 scope.spawn(move || {
-                    // The last kernel's.
+                    // The trial of the last kernel.
                     let mut trial: Option<(usize, Trial<'_>)> = None;
-                    while let Some((number, own)) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    while let Some((number, indices)) = batches.get(next.fetch_add(1, Ordering::Relaxed)) {
                         let (kernel, mutants) = &self.kernels[*number];
-                        let asked: Vec<&Mutant> = own.iter().map(|&index| &mutants[index]).collect();
-                        if trial.as_ref().is_none_or(|own| own.0 != *number) {
+                        let batch: Vec<&Mutant> = indices.iter().map(|&index| &mutants[index]).collect();
+                        if trial.as_ref().is_none_or(|current| current.0 != *number) {
                             trial = Some((*number, Trial::new(kernel)));
                         }
                         let Some((_, trial)) = &mut trial else { return };
-                        let found = trial.verdicts(catalog, &asked);
-                        // Somebody may have ended the launches, which says nothing about the mutants.
+                        let found = trial.verdicts(catalog, &batch);
+                        // If the user interrupted the launches, their results are meaningless.
                         if is_over.load(Ordering::Relaxed)
                             || is_interrupted()
-                            || sender.send((*number, own, found)).is_err()
+                            || sender.send((*number, indices, found)).is_err()
                         {
                             return;
                         }
@@ -142,24 +145,24 @@ impl Plan {
             }
             drop(sender);
             let mut keep = || -> Result<(), Error> {
-                for (number, own, found) in &receiver {
-                    for (&index, verdict) in own.iter().zip(found?) {
+                for (number, indices, found) in &receiver {
+                    for (&index, verdict) in indices.iter().zip(found?) {
                         finished.keep(mutant_key(keys[number], &self.kernels[number].1[index]), &verdict)?;
                         verdicts[number][index] = Some(verdict);
                     }
-                    progress(own.len());
+                    progress(indices.len());
                 }
                 Ok(())
             };
             let kept = keep();
-            // Threads that are under way end with the batch that they have.
+            // Running threads stop after their current batch.
             is_over.store(true, Ordering::Relaxed);
             kept
         })?;
         let outcomes = self.kernels.iter().zip(verdicts).flat_map(|((kernel, mutants), verdicts)| {
             mutants.iter().zip(verdicts).filter_map(move |(mutant, verdict)| {
                 let verdict = verdict?;
-                let is_about = |own: &&Reason| own.is_about(kernel, mutant);
+                let is_about = |reason: &&Reason| reason.is_about(kernel, mutant);
                 let survived = matches!(verdict, MutantVerdict::Survived { .. });
                 let reason = reasons.iter().find(is_about).filter(|_| survived);
                 Some(MutantResult { kernel, mutant, verdict, reason })
@@ -169,8 +172,9 @@ impl Plan {
     }
 }
 
-/// A launch takes megabytes for registers and frees them. The GNU C library gives them back to the system each time, which costs
-/// more than to execute a small launch, until the program has once freed a block that is as large as it adapts itself to.
+/// Makes the GNU C library keep freed memory. A launch allocates megabytes for registers and frees them. The library
+/// would return them to the system each time, which costs more than a small launch. It stops doing so once the program
+/// has freed a block of the largest size that the library adapts to.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity((32 << 20) - (1 << 16))));
 }

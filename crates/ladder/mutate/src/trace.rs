@@ -1,4 +1,4 @@
-//! What a launch did: a digest of its accesses and of how its threads met, and the number of its instructions.
+//! What a launch does: a digest of its accesses and synchronization, and its number of instructions.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,11 +7,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHasher};
 use simt::observe::{Access, AsyncGroup, BarrierArrival, Observer, Scope, Site, Space, WarpId};
 
-/// Counts instructions, and notes which are executed.
+/// Counts instructions, and records which instructions are executed.
 #[derive(Default)]
 pub(crate) struct Coverage {
     pub(crate) instructions: u64,
-    /// How many are executed in a row at most, from each on.
+    /// For each first instruction, the maximum number of consecutive instructions that are executed from it.
     rows: FxHashMap<Site, u32>,
 }
 
@@ -21,13 +21,14 @@ impl Coverage {
         *most = count.max(*most);
     }
 
-    /// Of these instructions and their lines, the lines that have none that is executed.
+    /// Returns the lines without executed instructions. `instructions` holds the kernel's instructions with their
+    /// lines.
     pub(crate) fn unreached_lines(&self, instructions: &[(Site, u32)]) -> HashSet<u32> {
         let after = |&(first, count): &(&Site, &u32)| {
             let Site { function, pc } = *first;
             (pc..pc + count).map(move |pc| Site { function, pc })
         };
-        let executed: HashSet<Site> = self.rows.iter().flat_map(|own| after(&own)).collect();
+        let executed: HashSet<Site> = self.rows.iter().flat_map(|row| after(&row)).collect();
         let (mut lines, mut reached) = (HashSet::new(), HashSet::new());
         for (site, line) in instructions {
             lines.insert(*line);
@@ -55,38 +56,39 @@ impl Observer for Coverage {
     }
 }
 
-/// A buffer of the problem. Where it lies does not matter.
+/// A buffer of the problem. The digest does not depend on the buffer's address.
 #[derive(Clone, Copy, Default)]
 struct Buffer {
     base: u64,
     bytes: u64,
-    /// Which one it is, from 1 on.
+    /// The number of the buffer, starting at 1.
     number: u64,
 }
 
 impl Buffer {
-    /// An address as the buffer's number and what lies before it there; `None` if it is not in the buffer.
+    /// Encodes an address as the buffer's number and the offset in the buffer. `None` if the address is not in the
+    /// buffer.
     fn place(self, address: u64) -> Option<u64> {
         let offset = address.wrapping_sub(self.base);
         (offset < self.bytes).then_some(self.number << 48 | offset)
     }
 }
 
-/// A digest of a launch: for each warp, its accesses to memory in their order, and its barriers, fences and operations of
-/// lanes together. The order in which warps have their turns does not matter.
+/// A digest of a launch. For each warp, it covers the memory accesses in their order, the barriers, the fences and the
+/// warp-wide operations. It does not depend on the order in which warps run.
 pub(crate) struct Trace {
     buffers: Arc<[Buffer]>,
     warps: FxHashMap<(u64, u32), FxHasher>,
-    /// The digests of the blocks that have ended.
+    /// The digest of the blocks that have ended.
     digest: u64,
 }
 
 impl Trace {
-    /// The digest of a launch that is given these buffers: their first addresses and sizes.
+    /// Creates the digest of a launch with these buffers, given by their first addresses and sizes.
     pub(crate) fn new(buffers: &[(u64, u64)]) -> Self {
         let numbered = (1..).zip(buffers).map(|(number, &(base, bytes))| Buffer { base, bytes, number });
         let mut buffers: Vec<Buffer> = numbered.collect();
-        buffers.sort_unstable_by_key(|own| own.base);
+        buffers.sort_unstable_by_key(|buffer| buffer.base);
         Self::of(buffers.into())
     }
 
@@ -94,18 +96,18 @@ impl Trace {
         Self { buffers, warps: FxHashMap::default(), digest: 0 }
     }
 
-    /// The digest of the launch.
+    /// Returns the digest of the launch.
     pub(crate) fn digest(mut self) -> u64 {
-        for ((block, warp), own) in std::mem::take(&mut self.warps) {
-            self.add(block, warp, own);
+        for ((block, warp), hasher) in std::mem::take(&mut self.warps) {
+            self.add(block, warp, hasher);
         }
         self.digest
     }
 
-    fn add(&mut self, block: u64, warp: u32, own: FxHasher) {
-        // The digests are added up, so this hash must not be linear in them.
+    fn add(&mut self, block: u64, warp: u32, hasher: FxHasher) {
+        // The digests are summed, so this hash must not be linear in them.
         let mut all = DefaultHasher::new();
-        (block, warp, own.finish()).hash(&mut all);
+        (block, warp, hasher.finish()).hash(&mut all);
         self.digest = self.digest.wrapping_add(all.finish());
     }
 
@@ -124,27 +126,27 @@ impl Observer for Trace {
     }
 
     fn access(&mut self, _: Site, warp: WarpId, access: &Access<'_>) {
-        let own = self.warps.entry((warp.block, warp.warp)).or_default();
-        (access.space, access.kind, access.bytes, access.mask).hash(own);
+        let hasher = self.warps.entry((warp.block, warp.warp)).or_default();
+        (access.space, access.kind, access.bytes, access.mask).hash(hasher);
         let lanes = (0..32).filter(|lane| access.mask >> lane & 1 == 1);
-        // Shared and local memory lie at the same addresses in each launch.
+        // Shared and local memory have the same addresses in each launch.
         let buffers = if access.space == Space::Global { &*self.buffers } else { &[] };
-        // Mostly that of the lane before.
+        // The address is usually in the buffer of the previous lane.
         let mut buffer = Buffer::default();
         for lane in lanes {
             let address = access.addresses[lane];
             let place = buffer.place(address).or_else(|| {
-                let behind = buffers.partition_point(|own| own.base <= address);
-                buffer = *buffers[..behind].last()?;
+                let end = buffers.partition_point(|candidate| candidate.base <= address);
+                buffer = *buffers[..end].last()?;
                 buffer.place(address)
             });
-            // What is in no buffer stays as it is.
-            own.write_u64(place.unwrap_or(address));
+            // An address outside of all buffers is not translated.
+            hasher.write_u64(place.unwrap_or(address));
         }
     }
 
-    fn barrier(&mut self, own: &BarrierArrival) {
-        self.event(own.warp_id, (1_u8, own.id, own.count, own.lanes, own.waits));
+    fn barrier(&mut self, arrival: &BarrierArrival) {
+        self.event(arrival.warp_id, (1_u8, arrival.id, arrival.count, arrival.lanes, arrival.waits));
     }
 
     fn synchronized(&mut self, _: Site, warp: WarpId, lanes: u32) {
@@ -165,16 +167,16 @@ impl Observer for Trace {
     }
 
     fn block_ended(&mut self, block: u64) {
-        let ended: Vec<(u64, u32)> = self.warps.keys().filter(|own| own.0 == block).copied().collect();
+        let ended: Vec<(u64, u32)> = self.warps.keys().filter(|key| key.0 == block).copied().collect();
         for key in ended {
-            if let Some(own) = self.warps.remove(&key) {
-                self.add(key.0, key.1, own);
+            if let Some(hasher) = self.warps.remove(&key) {
+                self.add(key.0, key.1, hasher);
             }
         }
     }
 }
 
-/// The digest of what is in memory.
+/// Returns the digest of memory contents.
 pub(crate) fn digest_of(memory: &[Vec<u8>]) -> u64 {
     let mut digest = FxHasher::default();
     memory.iter().for_each(|bytes| digest.write(bytes));
@@ -195,7 +197,7 @@ mod tests {
         other.executed(site(6), 1, 1);
         coverage.merge(other);
         assert_eq!(coverage.instructions, 4);
-        // Lines 10 to 17, but the instruction behind the last belongs to its line.
+        // Lines 10 to 17. The last line has two instructions.
         let all: Vec<(Site, u32)> = (0..9).map(|pc| (site(pc), 10 + pc.min(7))).collect();
         let mut unreached: Vec<u32> = coverage.unreached_lines(&all).into_iter().collect();
         unreached.sort_unstable();
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_in_a_buffer_is_the_same_wherever_the_buffer_lies() {
+    fn a_digest_does_not_depend_on_buffer_addresses() {
         let warp_id = WarpId { block: 0, warp: 0 };
         let digest = |buffers: [(u64, u64); 2], addresses: [u64; 32]| {
             let mut trace = Trace::new(&buffers);
@@ -224,7 +226,7 @@ mod tests {
         };
         let at = |three: [u64; 3]| std::array::from_fn(|lane| three.get(lane).copied().unwrap_or(0));
         let here = digest([(1000, 40), (2000, 40)], at([1004, 2036, 3000]));
-        // The second buffer before the first.
+        // Here the second buffer has the lower address.
         assert_eq!(here, digest([(5000, 40), (400, 40)], at([5004, 436, 3000])));
         assert_ne!(here, digest([(1000, 40), (2000, 40)], at([2004, 1036, 3000])));
         assert_ne!(here, digest([(1000, 40), (2000, 36)], at([1004, 2036, 3000])));

@@ -18,50 +18,51 @@ use crate::mutations::Proof;
 use crate::problems::{self, Case};
 use crate::verdict::MutantVerdict;
 
-/// The largest cost of a problem that is run with the sanitizers, and how many of them are.
+/// The maximum cost of a problem that runs with the sanitizers, and the number of such problems.
 const MOST_SANITIZED: (u64, usize) = (1 << 12, 24);
 
-/// The same for mutants that change only a fence, a scope or an order, and that the small problems do not show: such a change
-/// matters where blocks wait for each other or tiles are whole.
+/// The same limits for mutants that only change a fence, a scope or an order, and that small problems do not reveal.
+/// Such a change matters when blocks wait for each other or tiles are full.
 const MOST_ORDERED: (u64, usize) = (1 << 21, 48);
 
-/// The largest cost of a problem on which all mutants are run that are not caught before, and how many of them there are at
-/// least. Their accesses are compared.
+/// The maximum cost of a problem on which all uncaught mutants run, and the minimum number of such problems. On these
+/// problems, the accesses of mutants are compared.
 const MOST_TRACED: (u64, usize) = (1 << 14, 64);
 
-/// On how many of the check's other problems mutants are run that access other memory.
+/// The number of the check's other problems that run mutants with other memory accesses.
 const MOST_OTHERS: usize = 16;
 
-/// A kernel on its problems, and what it does there itself: what all its mutants are held against.
+/// A kernel with its problems, and its expected behavior, which its mutants are compared with.
 pub(crate) struct Trial<'a> {
     kernel: &'a Kernel,
-    /// The problems of its ladder's check.
+    /// The problems of the ladder's check.
     checked: Vec<TrialProblem>,
-    /// Others.
+    /// Problems with other sizes.
     further: Vec<TrialProblem>,
-    /// The kernel's instructions, and the lines of its text that they stand in, once it was launched.
+    /// The kernel's instructions and their lines in the kernel's text, once the kernel was launched.
     instructions: OnceCell<Vec<(Site, u32)>>,
 }
 
-/// A problem, and what the kernel does on it.
+/// A problem, and the kernel's behavior on it.
 struct TrialProblem {
     case: Case,
-    /// Made when it is first needed.
+    /// The problem, created when it is first needed.
     problem: Option<Box<dyn Problem>>,
-    /// By the launch; `None` before it is first needed.
+    /// The expected behavior of each launch; `None` until it is first needed.
     expected: Vec<Option<Expected>>,
-    /// Whether the sanitizers have found nothing in the launches of the kernel itself.
+    /// Whether the sanitizers reported no findings for the kernel itself.
     is_clean: bool,
-    /// Whether the check has it.
+    /// Whether the problem belongs to the check.
     is_checked: bool,
 }
 
 impl TrialProblem {
-    /// Whether what the kernel does is known, and none of its launches executes what is changed in these mutants.
+    /// Returns whether the kernel's behavior is known and none of its launches executes a change of these mutants.
     fn is_unreached_by<'a>(&self, mut mutants: impl Iterator<Item = &'a PendingMutant<'a>>) -> bool {
         let expected: Option<Vec<&Expected>> = self.expected.iter().map(Option::as_ref).collect();
         expected.is_some_and(|all| {
-            mutants.all(|own| own.launches > 0 && all.iter().all(|expected| expected.is_unreached(own.mutant)))
+            mutants
+                .all(|pending| pending.launches > 0 && all.iter().all(|expected| expected.is_unreached(pending.mutant)))
         })
     }
 }
@@ -76,45 +77,45 @@ struct Batch<'a> {
     done: Vec<(usize, MutantVerdict)>,
 }
 
-/// A mutant that nothing has caught yet.
+/// A mutant that nothing has caught so far.
 struct PendingMutant<'a> {
-    /// Its place among the mutants that were asked about.
+    /// The index among the mutants of the call.
     index: usize,
     mutant: &'a Mutant,
     code: Code,
-    /// The launches that left the same in memory as the kernel does.
+    /// The number of launches after which memory had the same contents as after the kernel.
     launches: usize,
-    /// Whether a launch has executed what was changed, and one with the sanitizers.
+    /// Whether a launch has executed the change, without and with the sanitizers.
     is_reached: bool,
     is_sanitized: bool,
-    /// The first problem on which it accessed other memory, or in another order.
-    other: Option<String>,
-    /// What it does on a problem, and the check should notice.
+    /// The first problem on which the mutant accessed other memory, or accessed memory in another order.
+    other_access: Option<String>,
+    /// A wrong behavior that the check should detect.
     missed: Option<String>,
     verdict: Option<MutantVerdict>,
 }
 
-/// What is asked of a mutant.
+/// The tests of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// On problems of the check: whether its results are right, and whether it does what the kernel does. If it does, there is
-    /// nothing for the sanitizers to find.
+    /// On problems of the check, compare the mutant's results and accesses with the kernel's. If both are equal, the
+    /// sanitizers have nothing to find.
     Checked,
-    /// The same on further problems.
+    /// The same test on further problems.
     Further,
-    /// On some of the check's other problems: whether its results are right, although it accesses other memory.
+    /// On some of the check's other problems, test whether results are right despite other memory accesses.
     Others,
-    /// On all of the check's other problems: whether its results are wrong on one, as on one that the check does not have; and
-    /// what is different where no smaller problem executes what was changed.
+    /// On all of the check's other problems, test whether a result is wrong, as it is on a problem that the check does
+    /// not have. Also find differences of mutants whose change no smaller problem executes.
     Rest,
-    /// Whether the sanitizers find something.
+    /// Test whether the sanitizers report a finding.
     Findings,
-    /// Whether the sanitizers find something on the check's larger problems, for a change of order, and where no smaller problem
-    /// executes what was changed.
+    /// Test whether the sanitizers report a finding on the check's larger problems. This is for changes of memory
+    /// order, and for changes that no smaller problem executes.
     LargerFindings,
-    /// Whether the sanitizers find something on the other problems of the check that execute what was changed, if none before does.
+    /// If there is still no finding, run the sanitizers on the check's other problems that execute the change.
     OtherFindings,
-    /// Whether the sanitizers find something on further problems.
+    /// Test whether the sanitizers report a finding on further problems.
     FurtherFindings,
 }
 
@@ -142,7 +143,7 @@ impl<'a> Trial<'a> {
         Self { kernel, checked, further, instructions: OnceCell::new() }
     }
 
-    /// Runs mutants of the kernel until the check notices them or has nothing more to ask. The verdicts are in the order of
+    /// Runs mutants of the kernel until the check detects them or all tests have run. The verdicts are in the order of
     /// the mutants.
     pub(crate) fn verdicts(&mut self, catalog: &Catalog, mutants: &[&'a Mutant]) -> Result<Vec<MutantVerdict>, Error> {
         let mut sim = Sim::open(catalog.kernels, 1)?;
@@ -157,49 +158,54 @@ impl<'a> Trial<'a> {
                 launches: 0,
                 is_reached: false,
                 is_sanitized: false,
-                other: None,
+                other_access: None,
                 missed: None,
                 verdict: None,
             });
         }
         let (kernel, instructions) = (self.kernel, &self.instructions);
         let mut batch = Batch { kernel, instructions, sim, original, living, done: Vec::new() };
-        let costs = |known: &[TrialProblem]| known.iter().map(|own| own.case.cost).collect::<Vec<_>>();
+        let costs = |known: &[TrialProblem]| known.iter().map(|problem| problem.case.cost).collect::<Vec<_>>();
         let (checked, further) = (costs(&self.checked), costs(&self.further));
         let traced = problems::few(&checked, MOST_TRACED);
-        let rest: Vec<usize> = (0..checked.len()).filter(|own| !traced.contains(own)).collect();
-        batch.each(&mut self.checked, &problems::middle_first(traced), Stage::Checked)?;
-        batch.each(&mut self.further, &(0..further.len()).collect::<Vec<_>>(), Stage::Further)?;
+        let rest: Vec<usize> = (0..checked.len()).filter(|index| !traced.contains(index)).collect();
+        batch.run_stage(&mut self.checked, &problems::middle_first(traced), Stage::Checked)?;
+        batch.run_stage(&mut self.further, &(0..further.len()).collect::<Vec<_>>(), Stage::Further)?;
         let step = rest.len().div_ceil(MOST_OTHERS).max(1);
-        batch.each(&mut self.checked, &rest.iter().rev().step_by(step).copied().collect::<Vec<_>>(), Stage::Others)?;
-        batch.each(&mut self.checked, &rest, Stage::Rest)?;
-        batch.each(&mut self.checked, &problems::few(&checked, MOST_SANITIZED), Stage::Findings)?;
-        batch.each(&mut self.checked, &problems::few(&checked, MOST_ORDERED), Stage::LargerFindings)?;
-        batch.each(&mut self.checked, &(0..checked.len()).rev().collect::<Vec<_>>(), Stage::OtherFindings)?;
-        batch.each(&mut self.further, &problems::few(&further, MOST_SANITIZED), Stage::FurtherFindings)?;
+        batch.run_stage(
+            &mut self.checked,
+            &rest.iter().rev().step_by(step).copied().collect::<Vec<_>>(),
+            Stage::Others,
+        )?;
+        batch.run_stage(&mut self.checked, &rest, Stage::Rest)?;
+        batch.run_stage(&mut self.checked, &problems::few(&checked, MOST_SANITIZED), Stage::Findings)?;
+        batch.run_stage(&mut self.checked, &problems::few(&checked, MOST_ORDERED), Stage::LargerFindings)?;
+        batch.run_stage(&mut self.checked, &(0..checked.len()).rev().collect::<Vec<_>>(), Stage::OtherFindings)?;
+        batch.run_stage(&mut self.further, &problems::few(&further, MOST_SANITIZED), Stage::FurtherFindings)?;
         let Batch { living, mut done, .. } = batch;
-        done.extend(living.into_iter().map(|own| (own.index, own.end())));
-        done.sort_unstable_by_key(|own| own.0);
-        Ok(done.into_iter().map(|own| own.1).collect())
+        done.extend(living.into_iter().map(|pending| (pending.index, pending.final_verdict())));
+        done.sort_unstable_by_key(|entry| entry.0);
+        Ok(done.into_iter().map(|entry| entry.1).collect())
     }
 }
 
 impl Batch<'_> {
-    /// Asks all living mutants on these problems, one problem after the other, and takes away those that have a verdict.
-    fn each(&mut self, all: &mut [TrialProblem], chosen: &[usize], stage: Stage) -> Result<(), Error> {
+    /// Runs all remaining mutants on these problems, one problem after another, and removes mutants that have a
+    /// verdict.
+    fn run_stage(&mut self, all: &mut [TrialProblem], chosen: &[usize], stage: Stage) -> Result<(), Error> {
         for &index in chosen {
-            if !self.living.iter().any(|own| own.is_asked(stage)) {
+            if !self.living.iter().any(|pending| pending.runs_in(stage)) {
                 return Ok(());
             }
-            self.ask(&mut all[index], stage)?;
+            self.run_on(&mut all[index], stage)?;
         }
         Ok(())
     }
 
-    /// Asks all living mutants on one problem.
-    fn ask(&mut self, known: &mut TrialProblem, stage: Stage) -> Result<(), Error> {
+    /// Runs all remaining mutants on one problem.
+    fn run_on(&mut self, known: &mut TrialProblem, stage: Stage) -> Result<(), Error> {
         let Self { kernel, instructions, sim, original, living, done } = self;
-        if known.is_unreached_by(living.iter().filter(|own| own.is_asked(stage))) {
+        if known.is_unreached_by(living.iter().filter(|pending| pending.runs_in(stage))) {
             return Ok(());
         }
         let problem = match &mut known.problem {
@@ -226,74 +232,77 @@ impl Batch<'_> {
             known.is_clean = true;
         }
         let runs: Vec<(Run<'_>, &Expected)> = runs.into_iter().zip(known.expected.iter().flatten()).collect();
-        // Whether the memory is as no launch before has left it.
+        // Whether no launch has changed the memory since it was initialized.
         let mut is_fresh = false;
-        for own in living.iter_mut().filter(|own| own.is_asked(stage)) {
-            // The first launch shows that it can be loaded.
-            let is_loaded = own.launches > 0;
-            let is_skipped = |expected: &Expected| is_loaded && expected.is_unreached(own.mutant);
-            let reached = runs.iter().filter(|own| !is_skipped(own.1));
-            // What a launch does where memory is kept depends on the launches before.
-            let asked: Vec<_> = if *keeps_memory && reached.clone().next().is_some() {
+        for pending in living.iter_mut().filter(|pending| pending.runs_in(stage)) {
+            // The first launch shows that the mutant can be loaded.
+            let is_loaded = pending.launches > 0;
+            let is_skipped = |expected: &Expected| is_loaded && expected.is_unreached(pending.mutant);
+            let reached = runs.iter().filter(|run| !is_skipped(run.1));
+            // When memory is kept between launches, the behavior of a launch depends on the earlier launches.
+            let scheduled: Vec<_> = if *keeps_memory && reached.clone().next().is_some() {
                 runs.iter().collect()
             } else {
                 reached.collect()
             };
-            own.launches += runs.len() - asked.len();
-            if *keeps_memory && !asked.is_empty() && !is_fresh {
+            pending.launches += runs.len() - scheduled.len();
+            if *keeps_memory && !scheduled.is_empty() && !is_fresh {
                 drop(session);
                 session = Session::new(&mut *sim, problem, true)?;
                 is_fresh = true;
             }
-            for (run, expected) in asked {
-                let missed = own.missed.clone();
-                let is_unnoticed = run.is_unnoticed(own, &mut session, expected);
+            for (run, expected) in scheduled {
+                let missed = pending.missed.clone();
+                let is_unnoticed = run.is_unnoticed(pending, &mut session, expected);
                 if !is_unnoticed && !is_fresh && !keeps_memory {
-                    // A mutant before it may have written anywhere, so it is asked again in new memory.
-                    (own.verdict, own.missed) = (None, missed);
+                    // An earlier mutant may have written anywhere, so this mutant runs again in fresh memory.
+                    (pending.verdict, pending.missed) = (None, missed);
                     drop(session);
                     session = Session::new(&mut *sim, problem, true)?;
-                    run.is_unnoticed(own, &mut session, expected);
+                    run.is_unnoticed(pending, &mut session, expected);
                 }
                 is_fresh = false;
-                if own.verdict.is_some() || *keeps_memory && !is_unnoticed {
+                if pending.verdict.is_some() || *keeps_memory && !is_unnoticed {
                     break;
                 }
             }
         }
-        for own in living.extract_if(.., |own| own.verdict.is_some()) {
-            done.extend(own.verdict.map(|verdict| (own.index, verdict)));
+        for pending in living.extract_if(.., |pending| pending.verdict.is_some()) {
+            done.extend(pending.verdict.map(|verdict| (pending.index, verdict)));
         }
         Ok(())
     }
 }
 
 impl PendingMutant<'_> {
-    /// Whether it is asked in this stage.
-    fn is_asked(&self, stage: Stage) -> bool {
+    /// Returns whether the mutant runs in this stage.
+    fn runs_in(&self, stage: Stage) -> bool {
         let is_order = self.mutant.mutation.proof == Proof::Nothing;
         match stage {
             Stage::Checked => true,
             Stage::Further => !is_order && self.missed.is_none(),
-            Stage::Others => !is_order && (self.other.is_some() || self.missed.is_some()),
+            Stage::Others => !is_order && (self.other_access.is_some() || self.missed.is_some()),
             Stage::Rest => self.missed.is_some() || !self.is_reached,
-            Stage::Findings => is_order || self.other.is_some() || self.missed.is_some(),
-            Stage::LargerFindings => is_order || self.other.is_some() && !self.is_sanitized,
+            Stage::Findings => is_order || self.other_access.is_some() || self.missed.is_some(),
+            Stage::LargerFindings => is_order || self.other_access.is_some() && !self.is_sanitized,
             Stage::OtherFindings => {
-                (is_order || self.other.is_some()) && self.missed.is_none() && self.is_reached && !self.is_sanitized
+                (is_order || self.other_access.is_some())
+                    && self.missed.is_none()
+                    && self.is_reached
+                    && !self.is_sanitized
             }
-            Stage::FurtherFindings => (is_order || self.other.is_some()) && self.missed.is_none(),
+            Stage::FurtherFindings => (is_order || self.other_access.is_some()) && self.missed.is_none(),
         }
     }
 
-    /// The verdict on one that nothing has noticed.
-    fn end(self) -> MutantVerdict {
+    /// Returns the verdict on a mutant that nothing has caught.
+    fn final_verdict(self) -> MutantVerdict {
         let launches = self.launches;
         let survived = |what: &str| MutantVerdict::Survived { what: what.to_owned() };
-        match (self.missed, self.mutant.mutation.proof, self.other) {
+        match (self.missed, self.mutant.mutation.proof, self.other_access) {
             (Some(missed), _, _) => survived(&missed),
             _ if !self.is_reached => MutantVerdict::Unreached { launches },
-            (None, Proof::Nothing, _) => survived("the same results, in the order in which the machine executes it"),
+            (None, Proof::Nothing, _) => survived("the same results, in the order in which the simulator executes it"),
             (None, Proof::Memory, Some(at)) => MutantVerdict::SameMemory { launches, at },
             (None, Proof::Memory, None) => MutantVerdict::Unchanged { launches },
         }

@@ -1,27 +1,28 @@
-//! What became of a mutant.
+//! The verdicts on mutants.
 
 use std::fmt;
 
 use engine::device::Check;
 use serde::{Deserialize, Serialize};
 
-/// What noticed a mutant.
+/// What caught a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caught {
-    /// A result is wrong, or memory behind an output was written.
+    /// A wrong result, or a write beyond an output.
     Result,
-    /// The machine ended the launch: an access to no memory, a barrier that some lanes do not reach, a deadlock.
+    /// The simulator stopped the launch: an access outside of all memory, a barrier that some lanes do not reach, or a
+    /// deadlock.
     Fault,
-    /// The launch did not end within several times as many instructions as the kernel takes.
+    /// The launch exceeded a multiple of the kernel's instructions without ending.
     TimeOut,
-    /// A sanitizer.
+    /// A finding of a sanitizer.
     #[serde(untagged)]
     Sanitizer(Check),
 }
 
 impl Caught {
-    /// Returns all, in the order in which they are asked.
+    /// Returns all variants, in the order in which they are tested.
     pub fn all() -> impl Iterator<Item = Self> {
         [Self::Result, Self::Fault, Self::TimeOut].into_iter().chain(Check::ALL.iter().copied().map(Self::Sanitizer))
     }
@@ -33,52 +34,52 @@ impl fmt::Display for Caught {
     }
 }
 
-/// What became of a mutant.
+/// The verdict on a mutant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MutantVerdict {
-    /// The check notices it.
+    /// The check detects the mutant.
     Caught {
-        /// By what.
+        /// What caught the mutant.
         by: Caught,
-        /// The problem.
+        /// The problem on which the mutant was caught.
         at: String,
-        /// What was wrong, in words.
+        /// A description of the error.
         what: String,
     },
-    /// No change of behaviour was seen: on all problems of the check, and on others, each thread accesses the same memory in
-    /// the same order, and leaves the same in it.
+    /// No change of behavior was observed. On all problems of the check, and on other problems, each thread accesses
+    /// the same memory in the same order and leaves the same contents.
     Unchanged {
-        /// On how many launches.
+        /// The number of launches.
         launches: usize,
     },
-    /// It makes no difference: on all problems of the check, and on others, all memory is the same in the end, and no
-    /// sanitizer finds anything. The threads access other memory in between, as where work is done twice.
+    /// The change makes no difference. On all problems of the check, and on other problems, all memory has the same
+    /// final contents and no sanitizer reports a finding. The accesses may differ, for example when work is done twice.
     SameMemory {
-        /// On how many launches.
+        /// The number of launches.
         launches: usize,
         /// The first problem with other accesses.
         at: String,
     },
-    /// No problem executes what was changed.
+    /// No problem executes the change.
     Unreached {
-        /// On how many launches.
+        /// The number of launches.
         launches: usize,
     },
-    /// The check does not notice it.
+    /// The check does not detect the mutant.
     Survived {
-        /// What is different, in words.
+        /// A description of the difference.
         what: String,
     },
-    /// It is not a program: the machine does not load it.
+    /// The mutant is not a valid program: the simulator cannot load it.
     Refused {
-        /// Why not.
+        /// The error of the simulator.
         why: String,
     },
 }
 
 impl MutantVerdict {
-    /// What caught it.
+    /// Returns what caught the mutant.
     #[must_use]
     pub fn caught(&self) -> Option<Caught> {
         match self {

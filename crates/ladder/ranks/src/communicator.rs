@@ -1,4 +1,4 @@
-//! What a communicator does, which combines the ranks' data in their devices' memory, and the communicator of NCCL.
+//! Communicators, which combine the ranks' data in the memory of their devices, and the communicator that uses NCCL.
 
 use std::ffi::c_void;
 use std::ops::Range;
@@ -14,7 +14,7 @@ use engine::device::{BufferId, Device, DeviceMemory, GpuStream};
 /// An operation of all ranks on a buffer of each rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Collective {
-    /// Combines the elements of all ranks, for every rank.
+    /// Combines the elements of all ranks and gives every rank the result.
     AllReduce {
         /// The number of elements.
         count: u64,
@@ -23,29 +23,29 @@ pub enum Collective {
         /// How elements are combined.
         operation: Operation,
     },
-    /// Copies bytes of the first rank to the others.
+    /// Copies bytes from the first rank to the others.
     Broadcast {
         /// The number of bytes.
         bytes: u64,
     },
-    /// Combines the elements of all ranks, and stores the range of each rank at the start of another buffer.
+    /// Combines the elements of all ranks. Each rank receives its range of the result at the start of another buffer.
     Scatter {
-        /// The bytes of each rank. The ranges are consecutive.
+        /// The bytes that each rank receives. The ranges are consecutive.
         ranges: Vec<Range<u64>>,
         /// The type of the elements.
         element: ElementType,
         /// How elements are combined.
         operation: Operation,
     },
-    /// Copies the bytes of each rank to the rank's range of another buffer.
+    /// Copies the bytes of each rank to that rank's range of another buffer, on every rank.
     Gather {
-        /// The bytes of each rank.
+        /// The byte range of each rank.
         ranges: Vec<Range<u64>>,
     },
 }
 
 impl Collective {
-    /// How many bytes of a rank's source the collective reads.
+    /// Returns the number of bytes that the collective reads from a rank's source.
     pub(crate) fn bytes_from(&self, rank: usize) -> u64 {
         match self {
             Self::AllReduce { count, element, .. } => count * element.bytes(),
@@ -59,14 +59,15 @@ impl Collective {
 
 /// Combines the ranks' data. All ranks make the same calls in the same order.
 pub trait Communicator {
-    /// The name of the communicator.
+    /// Returns the name of the communicator.
     fn describe(&self) -> String;
 
-    /// Runs a collective on two buffers of each rank, the source and the target, and waits for the end. Both may be the same
-    /// buffer, except for [`Collective::Gather`] and [`Collective::Scatter`] of several ranks.
+    /// Runs a collective with two buffers on each rank, the source and the target, and waits for its end. Both may be
+    /// the same buffer, except for [`Collective::Gather`] and [`Collective::Scatter`] of several ranks.
     ///
     /// # Errors
-    /// [`engine::Error::Call`] when the collective fails here, [`Error::Rank`] when another rank is known to have failed.
+    /// Returns [`engine::Error::Call`] when the collective fails on this rank, [`Error::Rank`] when another rank is
+    /// known to have failed.
     fn run(
         &mut self,
         meeting: &mut Meeting,
@@ -75,7 +76,7 @@ pub trait Communicator {
         what: &Collective,
     ) -> Result<(), Error>;
 
-    /// Enqueues a collective into the device's stream. `None` when it needs the host.
+    /// Enqueues a collective on the device's stream. Returns `None` when the collective needs the host.
     fn enqueue(
         &mut self,
         _stream: &GpuStream,
@@ -85,11 +86,11 @@ pub trait Communicator {
         None
     }
 
-    /// Ends collectives that are still running, here and on other ranks if possible, after a failure.
+    /// Aborts running collectives after a failure, on this rank and if possible on others.
     fn abort(&mut self) {}
 }
 
-/// NCCL.
+/// The communicator that uses NCCL.
 pub struct Nccl {
     library: &'static nccl::Nccl,
     communicator: nccl::Communicator,
@@ -97,10 +98,10 @@ pub struct Nccl {
 }
 
 impl Nccl {
-    /// Joins the other ranks with the current device of this thread.
+    /// Joins the other ranks, with the current device of this thread.
     ///
     /// # Errors
-    /// [`Error::Rank`] when a rank has another version of NCCL, when it has none, or when NCCL fails.
+    /// Returns [`Error::Rank`] when a rank has no NCCL or another version of NCCL, or when NCCL fails.
     pub fn new(
         meeting: &mut Meeting,
         library: Result<&'static nccl::Nccl, String>,
@@ -116,7 +117,7 @@ impl Nccl {
         };
         let ids = meeting.exchange(id)?;
         let id = ids.first().and_then(|id| <[u8; 128]>::try_from(&id[..]).ok());
-        let id = id.ok_or_else(|| Error::Rank { rank: 0, reason: "sends no identity of NCCL's".to_owned() });
+        let id = id.ok_or_else(|| Error::Rank { rank: 0, reason: "sent no NCCL identifier".to_owned() });
         let joined = id.map_err(|error| error.to_string()).and_then(|id| {
             let refused = |error| format!("its context: {error:?}");
             let enter = libcuda::carry_context().map_err(refused)?;
@@ -129,13 +130,13 @@ impl Nccl {
     }
 }
 
-/// Checks that all ranks have the same version of something.
-pub(crate) fn check_versions(meeting: &mut Meeting, what: &str, own: Result<Vec<u8>, String>) -> Result<(), Error> {
-    let all = meeting.exchange(own)?;
+/// Checks that all ranks have the same version of a library.
+pub(crate) fn check_versions(meeting: &mut Meeting, what: &str, version: Result<Vec<u8>, String>) -> Result<(), Error> {
+    let all = meeting.exchange(version)?;
     let first = all.first().cloned().unwrap_or_default();
     let Some(rank) = all.iter().position(|version| *version != first) else { return Ok(()) };
     let [other, first] = [&all[rank], &first].map(|version| String::from_utf8_lossy(version).into_owned());
-    let reason = format!("has {what} {other}, and rank 0 has {first}: all ranks need the same");
+    let reason = format!("has {what} {other}, and rank 0 has {first}: all ranks need the same version");
     Err(Error::Rank { rank, reason })
 }
 
@@ -151,16 +152,17 @@ impl Communicator for Nccl {
         bound: [BufferId; 2],
         what: &Collective,
     ) -> Result<(), Error> {
-        let ran = device.call("NCCL", &bound, &mut |stream, memory| match *memory {
+        let call_result = device.call("NCCL", &bound, &mut |stream, memory| match *memory {
             [from, to] => self.enqueue_raw(stream.as_raw(), [from, to], what),
-            _ => Err("two buffers are bound".to_owned()),
+            _ => Err("two buffers are required".to_owned()),
         });
         let failed = |reason| engine::Error::Call { what: "NCCL".to_owned(), reason };
-        let ran = ran.and_then(|ran| self.communicator.check().map_err(failed).map(|()| ran));
-        if ran.is_err() {
+        let call_result =
+            call_result.and_then(|call_result| self.communicator.check().map_err(failed).map(|()| call_result));
+        if call_result.is_err() {
             self.communicator.abort();
         }
-        Ok(ran.map(drop)?)
+        Ok(call_result.map(drop)?)
     }
 
     fn enqueue(
@@ -185,19 +187,19 @@ impl Nccl {
         what: &Collective,
     ) -> Result<(), String> {
         let work = |from: u64, to: u64, count: u64, element| Work { from, to, count: count as usize, element, stream };
-        let own = self.rank.index;
+        let rank_index = self.rank.index;
         let needed = match what {
             Collective::AllReduce { count, element, .. } => count * element.bytes(),
             Collective::Broadcast { bytes } => *bytes,
-            Collective::Scatter { ranges, .. } => ranges[own].end - ranges[own].start,
+            Collective::Scatter { ranges, .. } => ranges[rank_index].end - ranges[rank_index].start,
             Collective::Gather { ranges } => ranges.iter().map(|range| range.end).max().unwrap_or_default(),
         };
         if to.bytes < needed {
             return Err(format!("the buffer has {} bytes, and {needed} are needed", to.bytes));
         }
         let length = |range: &Range<u64>| range.end - range.start;
-        // SAFETY: the target has the needed bytes, as checked above, and the source has the rank's elements or range. Both stay
-        // allocated until the device's stream has finished.
+        // SAFETY: the target has `needed` bytes, as checked above, and the source has the rank's elements or range.
+        // Both stay allocated until the device's stream has finished.
         unsafe {
             match what {
                 Collective::AllReduce { count, element, operation } => {
@@ -234,8 +236,8 @@ impl Nccl {
                     self.communicator.group(|communicator| {
                         ranges.iter().enumerate().try_for_each(|(rank, range)| {
                             let to = to.address + range.start;
-                            // NCCL reads the source only on the root.
-                            let from = if rank == own { from.address } else { to };
+                            // NCCL only reads the source on the root.
+                            let from = if rank == rank_index { from.address } else { to };
                             communicator.broadcast(&work(from, to, length(range), nccl::Element::U8), rank)
                         })
                     })
@@ -270,15 +272,15 @@ mod tests {
     use crate::meeting::tests::{LONG, meet};
 
     #[test]
-    fn ranks_with_other_libraries_are_named_to_all() {
+    fn different_library_versions_are_reported_to_all() {
         let found = |library: fn(usize) -> Result<Vec<u8>, String>| {
             meet(3, &[], LONG, |mut meeting| {
-                let own = library(meeting.rank.index);
-                check_versions(&mut meeting, "NCCL", own).map(|()| Vec::new())
+                let version = library(meeting.rank.index);
+                check_versions(&mut meeting, "NCCL", version).map(|()| Vec::new())
             })
         };
         assert!(found(|_| Ok(b"2.28.3".to_vec())).iter().all(Result::is_ok));
-        let differs = "rank 2: has NCCL 2.27.7, and rank 0 has 2.28.3: all ranks need the same";
+        let differs = "rank 2: has NCCL 2.27.7, and rank 0 has 2.28.3: all ranks need the same version";
         let versions = |rank| Ok(if rank == 2 { b"2.27.7" } else { b"2.28.3" }.to_vec());
         assert_eq!(found(versions), vec![Err(differs.to_owned()); 3]);
         let missing = |rank| if rank == 1 { Err("no NCCL on this machine".to_owned()) } else { Ok(Vec::new()) };

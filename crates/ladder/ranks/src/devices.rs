@@ -1,4 +1,4 @@
-//! The devices of ranks: which ones, how they are opened, and how they reach each other's memory.
+//! The devices of ranks: their selection, how they are opened, and how they access each other's memory.
 
 use std::str::FromStr;
 
@@ -8,18 +8,18 @@ use libcuda::{Link, Simulation};
 
 use crate::error::failed;
 
-/// The operation that fails when a simulated GPU cannot be opened.
+/// The name of the operation that opens a device `sim`, for errors.
 pub(crate) const STARTING: &str = "starting the simulator";
 
-/// The largest number of simulated devices.
+/// The maximum number of `sim` devices.
 const MOST_SIMULATED: usize = 16;
 
-/// A selection of the machine's devices.
+/// A selection of the computer's devices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Devices {
-    /// All devices, or two simulated ones.
+    /// All GPUs, or two devices with `sim`.
     All,
-    /// The first devices, of this number.
+    /// The first devices, with their count.
     First(usize),
     /// The devices with these numbers, in this order.
     Numbers(Vec<u32>),
@@ -29,7 +29,8 @@ impl FromStr for Devices {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no choice of devices: all, how many (4), or their numbers (0,2)");
+        let wrong =
+            || format!("`{text}` is not a choice of devices: all, a number of devices (4), or their indices (0,2)");
         let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
         match text {
             "all" => Ok(Self::All),
@@ -39,7 +40,7 @@ impl FromStr for Devices {
                 let mut sorted = numbers.clone();
                 sorted.sort_unstable();
                 match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-                    Some(twice) => Err(format!("device {} is there twice in `{text}`", twice[0])),
+                    Some(twice) => Err(format!("device {} appears twice in `{text}`", twice[0])),
                     None if numbers.is_empty() => Err(wrong()),
                     None => Ok(Self::Numbers(numbers)),
                 }
@@ -49,7 +50,7 @@ impl FromStr for Devices {
     }
 }
 
-/// What a rank's device is opened from, in the rank's thread.
+/// The source that a rank's thread opens its device from.
 pub(crate) enum DeviceSource {
     Gpu(u32),
     Sim(Simulation),
@@ -64,7 +65,7 @@ impl DeviceSource {
     }
 }
 
-/// Whether the ranks' devices are simulated GPUs that this program makes.
+/// Returns whether the ranks run on the simulator.
 pub(crate) fn is_simulation(choice: Choice) -> bool {
     match choice {
         Choice::Sim => true,
@@ -73,8 +74,8 @@ pub(crate) fn is_simulation(choice: Choice) -> bool {
     }
 }
 
-/// Describes how these devices reach each other's memory, after a comma. Empty for a single device and for simulated
-/// ones.
+/// Describes how these devices access each other's memory, after a comma. Empty for a single device and for the
+/// simulator.
 pub fn links(choice: Choice, numbers: &[u32]) -> String {
     if is_simulation(choice) || numbers.len() < 2 {
         return String::new();
@@ -93,27 +94,30 @@ pub fn links(choice: Choice, numbers: &[u32]) -> String {
     format!(", {how}")
 }
 
-/// The numbers of the selected devices.
+/// Returns the numbers of the selected devices.
 ///
 /// # Errors
-/// [`Error::NoGpu`] when there is no GPU, [`Error::BadValue`] when there is no device of a number.
+/// Returns [`Error::NoGpu`] when there is no GPU, [`Error::BadValue`] when a selected device does not exist.
 pub fn numbers(choice: Choice, devices: &Devices) -> Result<Vec<u32>, Error> {
     let is_simulation = is_simulation(choice);
-    let there = if is_simulation { MOST_SIMULATED } else { Gpu::count()? };
+    let available = if is_simulation { MOST_SIMULATED } else { Gpu::count()? };
     let numbers: Vec<u32> = match devices {
         Devices::All if is_simulation => vec![0, 1],
-        Devices::All => (0..there as u32).collect(),
+        Devices::All => (0..available as u32).collect(),
         Devices::First(count) => (0..*count as u32).collect(),
         Devices::Numbers(numbers) => numbers.clone(),
     };
-    if let Some(missing) = numbers.iter().find(|number| **number as usize >= there) {
-        let what = if is_simulation { "simulated devices at most" } else { "GPUs here" };
-        return Err(Error::BadValue(format!("there is no device {missing}: there are {there} {what}")));
+    if let Some(missing) = numbers.iter().find(|number| **number as usize >= available) {
+        let limit = match is_simulation {
+            true => format!("sim has at most {available} devices"),
+            false => format!("the number of GPUs is {available}"),
+        };
+        return Err(Error::BadValue(format!("there is no device {missing}: {limit}")));
     }
     Ok(numbers)
 }
 
-/// What the selected devices are opened from, and their numbers.
+/// Returns the sources of the selected devices, and the devices' numbers.
 pub(crate) fn sources(choice: Choice, devices: &Devices) -> Result<(Vec<DeviceSource>, Vec<u32>), Error> {
     let numbers = numbers(choice, devices)?;
     let sources = match is_simulation(choice) {
@@ -127,33 +131,33 @@ pub(crate) fn sources(choice: Choice, devices: &Devices) -> Result<(Vec<DeviceSo
     Ok((sources, numbers))
 }
 
-/// Lets kernels of the current device, which has the number `own`, access the memory of other GPUs by their numbers.
+/// Enables access from the current device, whose number is `device`, to the memory of other GPUs.
 ///
 /// # Errors
-/// [`Error::Device`] when there is no peer access to one of them.
-pub(crate) fn open_peers(own: u32, others: &[u32]) -> Result<(), Error> {
-    let link = |other| libcuda::link(own as i32, other as i32).map_err(|error| format!("{error:?}"));
-    check_links(own, others, link)?;
+/// Returns [`Error::Device`] when peer access to one of the GPUs is not possible.
+pub(crate) fn open_peers(device: u32, others: &[u32]) -> Result<(), Error> {
+    let link = |other| libcuda::link(device as i32, other as i32).map_err(|error| format!("{error:?}"));
+    check_links(device, others, link)?;
     let enable = |other: &u32| libcuda::enable_peer(*other as i32);
-    let refused = |error| failed("opening the memory of another GPU", format!("{error:?}"));
-    others.iter().filter(|other| **other != own).try_for_each(enable).map_err(refused)
+    let refused = |error| failed("enabling access to the memory of another GPU", format!("{error:?}"));
+    others.iter().filter(|other| **other != device).try_for_each(enable).map_err(refused)
 }
 
-/// Checks that a GPU can access the memory of the others.
+/// Checks that a GPU can access the memory of the other GPUs.
 ///
 /// # Errors
-/// [`Error::Device`] with both numbers when it cannot.
-fn check_links(own: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, String>) -> Result<(), Error> {
-    for &other in others.iter().filter(|other| **other != own) {
+/// Returns [`Error::Device`] with both numbers when a GPU cannot access another.
+fn check_links(device: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, String>) -> Result<(), Error> {
+    for &other in others.iter().filter(|other| **other != device) {
         let reason = match link(other) {
             Ok(Link { can_access: true, .. }) => continue,
             Ok(_) => format!(
-                "GPU {own} cannot access the memory of GPU {other}: there is no peer access between them; `cargo xtask doctor` \
-                 shows which have it, and NCCL needs none"
+                "GPU {device} cannot access the memory of GPU {other}: there is no peer access between them; \
+                 `cargo xtask doctor` shows which GPUs have peer access, and NCCL does not need it"
             ),
-            Err(why) => format!("GPU {own} and GPU {other}: {why}"),
+            Err(why) => format!("GPU {device} and GPU {other}: {why}"),
         };
-        return Err(failed("looking for peer access", reason));
+        return Err(failed("checking peer access", reason));
     }
     Ok(())
 }
@@ -163,18 +167,18 @@ mod tests {
     use super::{Devices, Link, check_links};
 
     #[test]
-    fn gpus_without_peer_access_are_named() {
+    fn gpus_without_peer_access_are_reported() {
         let link = |other| match other {
             9 => Err("InvalidDevice".to_owned()),
             _ => Ok(Link { can_access: other != 2, performance_rank: 0, has_atomics: true }),
         };
-        let said = |others: &[u32]| check_links(0, others, link).map_err(|error| error.to_string());
-        // Its own memory a GPU reaches without a link.
-        assert_eq!(said(&[0, 1, 3]), Ok(()));
-        assert!(said(&[0, 1, 2]).is_err_and(|why| why.contains("GPU 0 cannot access the memory of GPU 2")));
-        assert!(said(&[9]).is_err_and(|why| why.contains("GPU 0 and GPU 9: InvalidDevice")));
-        let own = |_| Ok(Link { can_access: false, performance_rank: 0, has_atomics: false });
-        assert!(check_links(0, &[0], own).is_ok());
+        let check = |others: &[u32]| check_links(0, others, link).map_err(|error| error.to_string());
+        // A GPU accesses its memory without a link.
+        assert_eq!(check(&[0, 1, 3]), Ok(()));
+        assert!(check(&[0, 1, 2]).is_err_and(|why| why.contains("GPU 0 cannot access the memory of GPU 2")));
+        assert!(check(&[9]).is_err_and(|why| why.contains("GPU 0 and GPU 9: InvalidDevice")));
+        let no_access = |_| Ok(Link { can_access: false, performance_rank: 0, has_atomics: false });
+        assert!(check_links(0, &[0], no_access).is_ok());
     }
 
     #[test]
@@ -187,6 +191,6 @@ mod tests {
         for wrong in ["", "0", "-1", "two", ",", "0;2"] {
             assert!(parse(wrong).is_err_and(|why| why.contains("how many (4)")), "{wrong}");
         }
-        assert_eq!(parse("1,0,1"), Err("device 1 is there twice in `1,0,1`".to_owned()));
+        assert_eq!(parse("1,0,1"), Err("device 1 appears twice in `1,0,1`".to_owned()));
     }
 }

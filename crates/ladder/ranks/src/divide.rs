@@ -1,55 +1,56 @@
-//! How a problem is divided over ranks, and how the ranks' results become the result of the whole.
+//! The division of a problem among ranks, and the combination of the ranks' results.
 
 use std::ops::Range;
 
-/// One of `count` ranks, or its share of something.
+/// One of `count` ranks, or its share of a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The number of the rank, from 0.
+    /// The number of the rank, starting at 0.
     pub index: usize,
     /// The number of ranks.
     pub count: usize,
 }
 
 impl Share {
-    /// The share of `n` elements. Shares are contiguous, differ by at most one element, and cover all elements.
+    /// Returns the share of `n` elements. Shares are contiguous, differ by at most one element, and cover all elements.
     pub fn of(&self, n: u64) -> Range<u64> {
         let start = |index: usize| (u128::from(n) * index as u128 / self.count as u128) as u64;
         start(self.index)..start(self.index + 1)
     }
 }
 
-/// The side along which a product of matrices is divided.
+/// The dimension along which a matrix product is divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(target_family = "wasm"), derive(clap::ValueEnum))]
 pub enum Side {
     /// Rows of the first matrix: each rank computes rows of the product.
     #[default]
     Rows,
-    /// Columns of the first matrix and rows of the second: each rank computes a summand of the whole product.
+    /// Columns of the first matrix and rows of the second: each rank computes a partial sum of the whole product.
     K,
 }
 
-/// How the ranks' results become the result of the whole.
+/// How the ranks' results are combined into the result of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combination {
-    /// All ranks have the same number of elements. They are combined element by element, in the memory of every rank.
+    /// All ranks have the same number of elements. The elements are combined one by one, and every rank receives the
+    /// result.
     Reduce {
         /// The type of the elements.
         element: ElementType,
         /// How elements are combined.
         operation: Operation,
     },
-    /// Like [`Combination::Reduce`], but each rank gets its share of the result, in units of several elements.
+    /// Like [`Combination::Reduce`], but each rank receives only its share of the result, in units of several elements.
     Scatter {
         /// The type of the elements.
         element: ElementType,
         /// How elements are combined.
         operation: Operation,
-        /// The number of elements of a unit, which is not divided: those of a row.
+        /// The number of elements in a unit that is not divided, for example a row.
         unit: u64,
     },
-    /// The ranks' results are concatenated, in the memory of every rank.
+    /// The ranks' results are concatenated, and every rank receives the whole.
     Gather,
 }
 
@@ -75,7 +76,7 @@ pub enum Operation {
 }
 
 impl ElementType {
-    /// The size in bytes.
+    /// Returns the size of an element in bytes.
     pub fn bytes(self) -> u64 {
         match self {
             Self::I32 | Self::U32 | Self::F32 => 4,
@@ -83,7 +84,7 @@ impl ElementType {
         }
     }
 
-    /// Combines each element of `other` with that of `all`, on the CPU.
+    /// Combines each element of `other` with the corresponding element of `all`, on the CPU.
     pub fn combine(self, operation: Operation, all: &mut [u8], other: &[u8]) {
         macro_rules! each {
             ($type:ty, $sum:expr, $product:expr) => {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_are_combined_as_their_types_say() {
+    fn elements_are_combined_according_to_their_types() {
         let combined = |element: ElementType, operation, a: &[u8], b: &[u8]| {
             let mut all = a.to_vec();
             element.combine(operation, &mut all, b);

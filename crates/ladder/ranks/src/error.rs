@@ -1,24 +1,24 @@
 //! The errors of running a problem on several devices.
 
-/// Everything that can keep ranks from computing a problem.
+/// The reasons why ranks cannot compute a problem.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A ladder cannot be run, on this rank.
+    /// A ladder cannot run on this rank.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// One of the ranks has failed, has ended or does not connect. All ranks get this error.
+    /// A rank failed, ended or did not connect. All ranks return this error.
     #[error("rank {rank}: {reason}")]
     Rank {
         /// The number of the rank.
         rank: usize,
-        /// What is wrong with it.
+        /// The reason for the failure.
         reason: String,
     },
 }
 
 impl Error {
-    /// Whether a device or a rank failed. Any other error means that the request cannot be fulfilled.
+    /// Returns whether a device or a rank failed. Any other error means that the request cannot be met.
     pub fn is_failure(&self) -> bool {
         match self {
             Self::Engine(error) => error.is_failure(),
@@ -27,7 +27,7 @@ impl Error {
     }
 }
 
-/// The error of a device or a connection that failed in an operation.
+/// Creates the error of a device or a connection that failed in an operation.
 pub(crate) fn failed(doing: &'static str, reason: impl ToString) -> engine::Error {
     engine::Error::Device { doing, reason: reason.to_string() }
 }

@@ -1,4 +1,4 @@
-//! Memory of the host that the ranks of one process share, and the combination of their data in it.
+//! Host memory that the ranks of one process share, and the combination of their data in this memory.
 
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -9,10 +9,11 @@ use rayon::prelude::*;
 
 use crate::divide::{ElementType, Operation};
 
-/// The bytes that one thread combines at a time: a multiple of every element's size, and a part of a core's L2 cache.
+/// The number of bytes that one thread combines at a time: a multiple of every element size, and a fraction of a core's
+/// L2 cache.
 const CHUNK: usize = 64 << 10;
 
-/// Memory that the ranks of one process share. It only grows, so it may be longer than the data in it.
+/// Memory that the ranks of one process share. The memory only grows, so it may be longer than the data in it.
 pub(crate) struct HostMemory {
     /// Each rank's data.
     pub(crate) data: Vec<RwLock<HostBytes>>,
@@ -21,7 +22,7 @@ pub(crate) struct HostMemory {
 }
 
 impl HostMemory {
-    /// Makes empty memory for `ranks` ranks.
+    /// Creates empty memory for `ranks` ranks.
     pub(crate) fn new(ranks: usize) -> Self {
         let empty = || (0..ranks).map(|_| RwLock::new(none())).collect();
         Self { data: empty(), combined: empty() }
@@ -41,9 +42,9 @@ impl HostMemory {
         from: BufferId,
         bytes: usize,
     ) -> Result<(), Error> {
-        let mut own = write(&self.data[rank]);
-        let own = grown(&mut own, device, bytes)?;
-        device.download(from, own)
+        let mut memory = write(&self.data[rank]);
+        let memory = grown(&mut memory, device, bytes)?;
+        device.download(from, memory)
     }
 
     /// Combines a range of all ranks' data, in the order of the ranks.
@@ -67,7 +68,7 @@ impl HostMemory {
     }
 }
 
-/// Uploads the first bytes of memory to a range of a buffer.
+/// Uploads the first bytes of the memory to a range of a buffer.
 pub(crate) fn upload(
     memory: &RwLock<HostBytes>,
     device: &mut dyn Device,
@@ -81,7 +82,7 @@ fn none() -> HostBytes {
     Box::new(Vec::new())
 }
 
-/// The first bytes of memory, which is allocated anew if it is shorter.
+/// Returns the first bytes of the memory, and reallocates the memory if it is too short.
 fn grown<'a>(memory: &'a mut HostBytes, device: &mut dyn Device, bytes: usize) -> Result<&'a mut [u8], Error> {
     if memory.len() < bytes {
         *memory = device.alloc_host(bytes)?;
@@ -89,7 +90,7 @@ fn grown<'a>(memory: &'a mut HostBytes, device: &mut dyn Device, bytes: usize) -
     Ok(&mut memory[..bytes])
 }
 
-// A rank that panicked has failed, and the others learn that at the next barrier.
+// Ignore a poisoned lock: its rank panicked, and the other ranks learn of the failure at the next barrier.
 fn read(memory: &RwLock<HostBytes>) -> RwLockReadGuard<'_, HostBytes> {
     memory.read().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,11 @@
-//! Several devices that compute one problem. Each device belongs to a rank, which is a thread of this process or a
-//! separate process.
+//! Runs one problem on several devices. Each device belongs to a rank, which is a thread of this process or a separate
+//! process.
 //!
-//! The ranks [meet](meeting) to exchange messages, and a [communicator] combines the data in their devices' memory. A rank
-//! that fails tells the others, so all ranks return the same error, and a failed run has no results.
+//! The ranks [meet](meeting) to exchange messages, and a [communicator] combines the data in their devices' memory. A
+//! rank that fails notifies the others, so all ranks return the same error, and a failed run has no results.
 //!
 //! The input is a [`SharedProblem`] from a table of [`SharedLadder`]s, which the program provides. The output is a
-//! [`GroupReport`]. For WebAssembly, this crate only has the traits that ladders implement.
+//! [`GroupReport`]. For WebAssembly, this crate only contains the traits that ladders implement.
 //!
 //! This crate must not know which ladders exist or how results are shown.
 

@@ -1,4 +1,4 @@
-//! A rank with its device, and the runs of all ranks.
+//! A rank with its device, and runs on all ranks.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -17,40 +17,41 @@ use crate::host_memory::HostMemory;
 use crate::meeting::Meeting;
 use crate::through_host::ThroughHost;
 
-/// How ranks run.
+/// The settings of a run on several ranks.
 #[derive(Clone, Copy)]
 pub struct Settings {
-    /// The kernels.
+    /// The kernels of the program.
     pub kernels: &'static Kernels,
     /// The time limit of a launch.
     pub time_limit: Duration,
-    /// How long ranks wait for each other.
+    /// The time limit for waiting for other ranks.
     pub wait: Duration,
-    /// Whether the host combines results even where NCCL could.
+    /// Whether the host combines results even when NCCL is available.
     pub through_host: bool,
 }
 
 /// A rank, with its device and its connections to the others.
 pub struct Member {
-    // The communicator is dropped before the device, because NCCL has memory there.
+    // Drop the communicator before the device, because NCCL owns memory on the device.
     pub(crate) communicator: Box<dyn Communicator>,
     /// The rank's device.
     pub device: Box<dyn Device>,
     pub(crate) meeting: Meeting,
     /// The number of the device.
     pub(crate) number: u32,
-    /// Whether the other ranks are threads of this process, which have the same addresses.
+    /// Whether the other ranks are threads of this process and therefore share its addresses.
     pub(crate) shares_addresses: bool,
-    /// Whether the devices are simulated, so that their kernels run one after another.
+    /// Whether the ranks run on the simulator, where kernels of different devices run one after another.
     pub(crate) is_simulated: bool,
-    /// Whether the devices may copy pieces of results to each other, past the communicator.
+    /// Whether the devices may copy pieces of results to each other without the communicator.
     pub(crate) copies_pieces: bool,
 }
 
-/// Opens devices, each in a thread that is a rank, and runs `job` on each. Returns the ranks' results in their order.
+/// Opens devices, each in the thread of a rank, and runs `job` on each rank. Returns the ranks' results in order.
 ///
 /// # Errors
-/// The errors of [`numbers`](crate::numbers) when there are no such devices, [`Error::Rank`] when a rank fails.
+/// Returns the errors of [`numbers`](crate::numbers) when a selected device does not exist, [`Error::Rank`] when a rank
+/// fails.
 pub fn run_threads<R: Send>(
     choice: Choice,
     devices: &Devices,
@@ -65,7 +66,7 @@ pub fn run_threads<R: Send>(
     let address = listener.local_addr().map_err(meeting)?.to_string();
     let mut listener = Some(listener);
     let memory = Arc::new(HostMemory::new(count));
-    let each: Vec<Result<R, Error>> = thread::scope(|scope| {
+    let results: Vec<Result<R, Error>> = thread::scope(|scope| {
         let rank = |(index, (source, number)): (usize, (DeviceSource, u32))| {
             let listener = listener.take();
             let (address, job, memory) = (&address, &job, Arc::clone(&memory));
@@ -77,15 +78,19 @@ pub fn run_threads<R: Send>(
         };
         let threads: Vec<_> = sources.into_iter().zip(numbers).enumerate().map(rank).collect();
         let panicked = |rank| Error::Rank { rank, reason: "its thread panicked".to_owned() };
-        threads.into_iter().enumerate().map(|(rank, own)| own.join().unwrap_or_else(|_| Err(panicked(rank)))).collect()
+        threads
+            .into_iter()
+            .enumerate()
+            .map(|(rank, thread)| thread.join().unwrap_or_else(|_| Err(panicked(rank))))
+            .collect()
     });
-    each.into_iter().collect()
+    results.into_iter().collect()
 }
 
-/// Runs `job` on this process as one of several ranks, which meet at the address.
+/// Runs `job` in this process, which is one of several ranks that meet at the address.
 ///
 /// # Errors
-/// The errors of [`run_threads`].
+/// Returns the errors of [`run_threads`].
 pub fn run_process<R>(
     choice: Choice,
     number: u32,
@@ -103,11 +108,11 @@ pub fn run_process<R>(
     Member::open(source, number, meeting, settings, false)?.act(&job)
 }
 
-/// Finds NCCL, if the devices are GPUs, before the ranks' threads start.
+/// Finds NCCL before the ranks' threads start, if the devices are GPUs.
 fn look_for_nccl(choice: Choice) {
     if !is_simulation(choice) && !libcuda::status().is_simulated() {
-        // SAFETY: no rank's thread has been started, and the program's other threads only compute and do not read the
-        // environment. Each rank reports the error.
+        // SAFETY: no rank's thread has started, and the program's other threads only compute and do not read the
+        // environment. Each rank reports the error of `find`, so its result is ignored here.
         let _ = unsafe { nccl::find() };
     }
 }
@@ -130,7 +135,8 @@ impl Member {
         let communicator: Box<dyn Communicator> = match is_simulated || settings.through_host {
             true => Box::new(ThroughHost),
             false => {
-                // SAFETY: `look_for_nccl` has called it before the ranks' threads started, so it only returns what it found.
+                // SAFETY: `look_for_nccl` called `find` before the ranks' threads started, so this call only returns
+                // the saved result.
                 let library = unsafe { nccl::find() };
                 Box::new(Nccl::new(&mut meeting, library, settings.wait)?)
             }
@@ -148,42 +154,42 @@ impl Member {
         self.agree(done)
     }
 
-    /// The number of this rank, and the number of ranks.
+    /// Returns the number of this rank and the number of ranks.
     pub fn rank(&self) -> Share {
         self.meeting.rank
     }
 
-    /// The number of each rank's device for the driver.
+    /// Returns the device number of each rank, as the driver counts devices.
     pub(crate) fn device_numbers(&mut self) -> Result<Vec<u32>, Error> {
-        // Simulated devices are numbered in the order of their ranks.
+        // The simulator's devices are numbered in the order of their ranks.
         let is_simulation = self.device.info().kind == "sim";
-        let own = if is_simulation { self.rank().index as u64 } else { self.number.into() };
-        Ok(self.meeting.exchange_number(own)?.into_iter().map(|number| number as u32).collect())
+        let number = if is_simulation { self.rank().index as u64 } else { self.number.into() };
+        Ok(self.meeting.exchange_number(number)?.into_iter().map(|number| number as u32).collect())
     }
 
-    /// The name of what combines the ranks' data.
+    /// Returns the name of the communicator that combines the ranks' data.
     pub fn combined_by(&self) -> String {
         self.communicator.describe()
     }
 
-    /// Waits until all ranks have done the same step, and returns this rank's result. When one rank has failed, all ranks
+    /// Waits until all ranks have done the same step, and returns this rank's result. If a rank failed, all ranks
     /// return the same error.
-    pub(crate) fn agree<T>(&mut self, own: Result<T, impl Into<Error>>) -> Result<T, Error> {
-        match own.map_err(Into::into) {
-            // All ranks have this error already.
+    pub(crate) fn agree<T>(&mut self, result: Result<T, impl Into<Error>>) -> Result<T, Error> {
+        match result.map_err(Into::into) {
+            // All ranks already have this error.
             Err(error @ Error::Rank { .. }) => Err(error),
             Err(error) => {
                 self.communicator.abort();
                 Err(self.meeting.exchange(Err(error.to_string())).err().unwrap_or(error))
             }
-            Ok(own) => self.meeting.barrier().map(|()| own),
+            Ok(result) => self.meeting.barrier().map(|()| result),
         }
     }
 }
 
 impl Drop for Member {
     fn drop(&mut self) {
-        // The memory is pinned by the driver of the device, which is still open.
+        // Free the shared memory here, because the driver of the device that pinned it is still open.
         if let Some(memory) = &self.meeting.memory {
             memory.free(self.meeting.rank.index);
         }

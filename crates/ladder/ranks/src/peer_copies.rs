@@ -1,7 +1,7 @@
-//! Copies of the pieces of a rank's result to the memory of all ranks, while the rank's device computes its next piece.
+//! Copies pieces of a rank's result to the memory of all ranks while the rank's device computes its next piece.
 //!
-//! The copies run in a second stream, on the devices' copy engines. So they need no multiprocessor, unlike NCCL's kernels, for
-//! which a kernel with a block on each multiprocessor leaves no room.
+//! The copies run in a second stream, on the devices' copy engines, and need no multiprocessor. NCCL's kernels do, and
+//! a kernel with a block on each multiprocessor leaves no multiprocessor for them.
 
 use std::mem;
 use std::ops::Range;
@@ -13,18 +13,18 @@ use crate::devices::open_peers;
 use crate::error::Error;
 use crate::member::Member;
 
-/// The memory that a rank copies its pieces to.
+/// The destinations of the pieces of a rank's result.
 pub(crate) struct PeerCopies {
-    /// The ranks in the order in which this rank copies to them, itself last: the number of the rank's device, and the first
-    /// address of this rank's result in the rank's memory.
+    /// The ranks in the order in which this rank copies to them, with this rank last. Each entry is the number of the
+    /// rank's device, and the first address of this rank's result in that rank's memory.
     targets: Vec<(i32, u64)>,
-    /// The second stream, while copies are enqueued.
+    /// The second stream, while copies are being enqueued.
     side: Option<SideStream>,
 }
 
 impl PeerCopies {
-    /// Exchanges the addresses of the buffers that all ranks' results are gathered in. This rank's result starts at the byte
-    /// `start`.
+    /// Exchanges the addresses of the buffers into which all ranks' results are gathered. This rank's result starts at
+    /// the byte `start`.
     pub(crate) fn new(member: &mut Member, to: BufferId, start: u64) -> Result<Self, Error> {
         let address = member.device.address(to);
         let address = member.agree(address)?;
@@ -36,13 +36,14 @@ impl PeerCopies {
         }
         let targets = numbers.into_iter().zip(addresses).map(|(number, address)| (number as i32, address + start));
         let mut targets: Vec<_> = targets.collect();
-        // No two ranks copy to the same rank at first.
+        // Each rank starts with a different target.
         targets.rotate_left(member.rank().index + 1);
         Ok(Self { targets, side: None })
     }
 
-    /// Enqueues the copies of a piece, which the work in the device's stream computes. `piece` is the piece's bytes in this
-    /// rank's result, which is at `from`. After the last piece, the device's stream waits for the copies of all pieces.
+    /// Enqueues the copies of a piece that the work in the device's stream computes. `piece` is the byte range of the
+    /// piece in this rank's result, which is at `from`. After the last piece, the device's stream waits for the copies
+    /// of all pieces.
     pub(crate) fn enqueue(
         &mut self,
         stream: &GpuStream,
@@ -51,20 +52,21 @@ impl PeerCopies {
         is_last: bool,
     ) -> Result<(), String> {
         let refused = |error| format!("copying a piece to another device: {error:?}");
-        // The stream is made and destroyed here, because only here do calls reach a simulated device's driver.
+        // The stream is created and destroyed here, because only here do calls reach the driver of a `sim` device.
         let side = self.side.take().map_or_else(SideStream::new, Ok).map_err(refused)?;
         let [stream, second] = [stream.as_raw().cast(), side.as_raw()];
-        // SAFETY: both streams are of the current context and exist as long as the borrows.
+        // SAFETY: both streams belong to the current context and exist during the call.
         unsafe { side.follow(stream) }.map_err(refused)?;
-        let (own, _) = self.targets[self.targets.len() - 1];
+        let (source_device, _) = self.targets[self.targets.len() - 1];
         for (device, address) in &self.targets {
-            let (to, from) = ((*device, address + piece.start), (own, from.address + piece.start));
-            // SAFETY: the piece is within this rank's result and within the buffer that all ranks' results are gathered in. Every
-            // rank has its own bytes there, and no rank frees or reads its buffer before all ranks agree that they are done.
+            let (to, from) = ((*device, address + piece.start), (source_device, from.address + piece.start));
+            // SAFETY: the piece is within this rank's result and within the buffer for all ranks' results. The ranks
+            // write disjoint bytes of that buffer, and no rank frees or reads its buffer before all ranks agree that
+            // the copies are done.
             unsafe { libcuda::copy_peer(to, from, (piece.end - piece.start) as usize, second) }.map_err(refused)?;
         }
         if is_last {
-            // SAFETY: as for `follow`.
+            // SAFETY: both streams belong to the current context and exist during the call.
             return unsafe { side.lead(stream) }.map_err(refused);
         }
         self.side = Some(side);
@@ -74,8 +76,8 @@ impl PeerCopies {
 
 impl Drop for PeerCopies {
     fn drop(&mut self) {
-        // The stream is still there only after a failed launch. Its driver destroys it with the context, because from here a
-        // simulated device's driver cannot be reached.
+        // The stream still exists only after a failed launch. Its driver destroys it with the context, because calls
+        // from here do not reach the driver of a `sim` device.
         mem::forget(self.side.take());
     }
 }

@@ -5,7 +5,7 @@ use engine::{Error, Ladder, Options, Rung};
 
 use crate::divide::{Combination, Share, Side};
 
-/// The kernel parameter of a [`PeerProblem`] that holds the number of the rank that the first row of blocks computes for. A
+/// The kernel parameter of a [`PeerProblem`] with the number of the rank that the first row of blocks computes for. A
 /// device that has the buffers of all ranks launches with 0.
 pub const FIRST_RANK: &str = "first";
 
@@ -14,7 +14,7 @@ pub const FIRST_RANK: &str = "first";
 pub struct SharedLadder {
     /// The ladder's name.
     pub name: &'static str,
-    /// Makes the problem that complete options describe.
+    /// Creates the problem that a complete set of options describes.
     pub problem: fn(&Options) -> Result<SharedProblem, Error>,
 }
 
@@ -26,38 +26,39 @@ pub enum SharedProblem {
     Peers(Box<dyn PeerProblem>),
 }
 
-/// A problem whose kernels access the memory of all ranks. Its buffers are in groups of one buffer for each rank, and its
-/// kernels take a table of each group's addresses. The first length of its shape is the number of ranks.
+/// A problem whose kernels access the memory of all ranks. Its buffers form groups with one buffer for each rank, and
+/// its kernels receive a table of each group's addresses. The first length of its shape is the number of ranks.
 pub trait PeerProblem: Problem {
     /// Compares one rank's output with the reference.
     fn check_output(&self, output: &[u8]) -> Verdict;
 }
 
-/// A problem of which each rank computes a [share](RankProblem).
+/// A problem that is divided into a [share](RankProblem) for each rank.
 pub trait Divide: Problem {
-    /// The share of one rank.
+    /// Returns the share of one rank.
     ///
     /// # Errors
-    /// The reason why the problem cannot be divided like this.
+    /// Returns the reason why the problem cannot be divided this way.
     fn share(&self, share: Share, side: Side) -> Result<RankProblem, String>;
 
-    /// How the ranks' results become the result of the whole.
+    /// Returns how the ranks' results are combined into the result of the whole.
     fn combination(&self, rung: &Rung) -> Combination;
 
-    /// The least number of pieces that a rank's share has to be cut into, because kernels count elements in 31 bits.
+    /// Returns the minimum number of pieces that a rank's share must be cut into, because kernels count elements in 31
+    /// bits.
     fn least_pieces(&self) -> usize {
         1
     }
 
-    /// One of several pieces, which are computed one after another. If the ranks' results are
-    /// [reduced](Combination::Reduce), a launch adds to the contents of the output.
+    /// Returns one of several pieces, which are computed one after another. If the ranks' results are
+    /// [reduced](Combination::Reduce), each launch accumulates into the output.
     ///
     /// # Errors
-    /// The reason why the problem cannot be cut like this.
+    /// Returns the reason why the problem cannot be cut this way.
     fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String>;
 
-    /// The reference's result for this share of a problem whose results are [reduced](Combination::Reduce). The other
-    /// ranks need it to check the whole result.
+    /// Returns the reference result for this share of a problem whose results are [reduced](Combination::Reduce). The
+    /// other ranks need this result to check the whole.
     fn reference(&self) -> Vec<u8> {
         Vec::new()
     }
@@ -68,13 +69,13 @@ pub trait Divide: Problem {
     }
 }
 
-/// What one rank computes of a problem.
+/// The part of a problem that one rank computes.
 pub struct RankProblem {
     /// The rank's share, as a problem.
     pub problem: Box<dyn Divide>,
-    /// The indices of the inputs that are the same for all ranks. The first rank's are copied to the others.
+    /// The indices of the inputs that are the same for all ranks. They are copied from the first rank to the others.
     pub broadcast: Vec<usize>,
-    /// The problem whose result the rank has in the end, if the ranks' results are [scattered](Combination::Scatter).
+    /// The problem whose result the rank has at the end, if the ranks' results are [scattered](Combination::Scatter).
     pub scattered: Option<Box<dyn Divide>>,
 }
 
@@ -82,15 +83,16 @@ pub struct RankProblem {
 pub struct Piece {
     /// The piece as a problem, with the same buffers.
     pub problem: Box<dyn Problem>,
-    /// The byte offset of the piece in these buffers, by their indices. The piece has the whole of all other buffers.
+    /// The byte offsets of the piece, with the indices of their buffers. All other buffers belong to the piece as a
+    /// whole.
     pub offsets: Vec<(usize, u64)>,
 }
 
 impl SharedLadder {
-    /// The problem of a ladder that the options describe, with the ladder's defaults for missing options.
+    /// Returns the ladder's problem for these options, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// [`Error::NotOffered`] with the names in `all` when the ladder is not among them, and the errors of
+    /// Returns [`Error::NotOffered`] with the names in `all` when `all` does not contain the ladder, and the errors of
     /// [`Ladder::problem`].
     pub fn problem_of(all: &[Self], ladder: &Ladder, options: &Options) -> Result<SharedProblem, Error> {
         let complete = ladder.complete(options)?;
@@ -108,7 +110,7 @@ impl SharedLadder {
 }
 
 impl SharedProblem {
-    /// The problem as a single device computes it.
+    /// Returns the problem in the form that a single device computes.
     pub fn problem(&self) -> &dyn Problem {
         match self {
             Self::Divided(problem) => &**problem,

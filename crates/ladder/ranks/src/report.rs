@@ -13,15 +13,15 @@ use crate::problem::SharedProblem;
 pub struct GroupRequest<'a> {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// The rungs' names, as [`Ladder::select`] takes them.
+    /// The names of the rungs, as [`Ladder::select`] accepts them.
     pub rungs: &'a [String],
     /// The whole problem.
     pub whole: &'a SharedProblem,
-    /// The block for all rungs, if not each one's own.
+    /// The block for all rungs. `None` selects each rung's default block.
     pub block: Option<[u32; 3]>,
-    /// The number of timed launches; `None` only checks.
+    /// The number of timed launches. `None` only checks.
     pub runs: Option<u32>,
-    /// The side along which matrices are divided.
+    /// The dimension along which matrices are divided.
     pub side: Side,
     /// The number of pieces that each rank's share is cut into. A piece of a gathered result is copied while the next
     /// piece is computed.
@@ -35,9 +35,9 @@ pub struct Measurement {
     pub name: String,
     /// The launch on this rank. `None` when no kernel of this program runs here.
     pub launch: Option<Launch>,
-    /// Whether the whole result was right, in the memory of every rank.
+    /// Whether the whole result is right in the memory of every rank.
     pub verdict: Verdict,
-    /// The times of the whole computation; each is that of the slowest rank. `None` without a clock.
+    /// The times of the whole computation. Each time is that of the slowest rank. `None` without a clock.
     pub samples: Option<Samples>,
 }
 
@@ -48,27 +48,27 @@ pub struct GroupReport {
     pub ladder: &'static Ladder,
     /// This rank's device.
     pub device: DeviceInfo,
-    /// This rank, and the number of ranks.
+    /// The number of this rank and the number of ranks.
     pub rank: Share,
     /// The whole problem in words.
     pub title: String,
-    /// The bytes of the whole, for effective bandwidth.
+    /// The bytes of the whole problem, from which effective bandwidth is computed.
     pub bytes: u64,
-    /// The floating-point operations of the whole, if it is measured in them.
+    /// The floating-point operations of the whole problem, if it is measured in operations per second.
     pub flops: Option<u64>,
-    /// Of an all-reduce, the bytes that each rank has.
+    /// For an all-reduce, the number of bytes of each rank.
     pub all_reduced: Option<u64>,
-    /// What combines the ranks' data, in words.
+    /// The name of the communicator that combines the ranks' data.
     pub combined_by: String,
-    /// The results of each rung, and of what the rungs are compared with.
+    /// The results of each rung and of the baselines.
     pub measurements: Vec<Measurement>,
     /// The reasons why rungs were left out.
     pub left_out: Vec<String>,
 }
 
 impl GroupReport {
-    /// Whether every result was right.
+    /// Returns whether every result was right.
     pub fn all_right(&self) -> bool {
-        self.measurements.iter().all(|own| own.verdict.is_right())
+        self.measurements.iter().all(|measurement| measurement.verdict.is_right())
     }
 }

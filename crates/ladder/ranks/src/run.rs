@@ -12,11 +12,11 @@ use crate::problem::{Divide, RankProblem, SharedProblem};
 use crate::report::{GroupReport, GroupRequest, Measurement};
 use crate::work::{self, LaunchedPiece, Planned};
 
-/// Runs a request as one rank of several. All ranks return the same but for their own launches.
+/// Runs a request as one of several ranks. All ranks return the same report, except for the launches of the rank.
 ///
 /// # Errors
-/// [`EngineError::NotOffered`] when the problem cannot be divided like this, [`Error::Rank`] when a rank fails, and the errors
-/// of [`Ladder::launches`](engine::Ladder::launches). Then no rank returns results.
+/// Returns [`EngineError::NotOffered`] when the problem cannot be divided this way, [`Error::Rank`] when a rank fails,
+/// and the errors of [`Ladder::launches`](engine::Ladder::launches). In each case no rank returns results.
 pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupReport, Error> {
     let GroupRequest { ladder, whole, .. } = *request;
     let Facts { bytes, flops, .. } = whole.problem().facts();
@@ -42,7 +42,7 @@ pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupR
     let device = member.device.info().properties();
     let (divided, mut planned, left_out) = divided(request, whole, member.rank(), device)?;
     report.left_out = left_out;
-    planned.retain(|own| match member.device.check_supported(&own.pieces[0].launch) {
+    planned.retain(|planned_rung| match member.device.check_supported(&planned_rung.pieces[0].launch) {
         Some(error) => {
             report.left_out.push(error.to_string());
             false
@@ -51,24 +51,24 @@ pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupR
     });
     if planned.is_empty() {
         let why = report.left_out.join("; ");
-        return Err(EngineError::NotOffered(format!("no rung is left that can be divided: {why}")).into());
+        return Err(EngineError::NotOffered(format!("no remaining rung can be divided: {why}")).into());
     }
-    for own in planned {
+    for planned_rung in planned {
         if simt::run::is_interrupted() {
             return Err(EngineError::Interrupted.into());
         }
-        let (verdict, samples) = work::measure(member, &divided, &own, request.runs)?;
-        let launch = own.pieces.into_iter().next().map(|piece| piece.launch);
-        report.measurements.push(Measurement { name: own.rung.name.to_owned(), launch, verdict, samples });
+        let (verdict, samples) = work::measure(member, &divided, &planned_rung, request.runs)?;
+        let launch = planned_rung.pieces.into_iter().next().map(|piece| piece.launch);
+        report.measurements.push(Measurement { name: planned_rung.rung.name.to_owned(), launch, verdict, samples });
     }
     Ok(report)
 }
 
-/// Checks whether this number of ranks can run a request, as far as that is known without devices.
+/// Checks whether this number of ranks can run a request, as far as possible without devices.
 ///
 /// # Errors
-/// [`EngineError::NotOffered`] when the problem cannot be divided like this or no rung is left, and the errors of
-/// [`Ladder::launches`](engine::Ladder::launches).
+/// Returns [`EngineError::NotOffered`] when the problem cannot be divided this way or no rung remains, and the errors
+/// of [`Ladder::launches`](engine::Ladder::launches).
 pub fn check(request: &GroupRequest<'_>, ranks: usize) -> Result<(), EngineError> {
     let device = DeviceProperties::default();
     match request.whole {
@@ -77,7 +77,7 @@ pub fn check(request: &GroupRequest<'_>, ranks: usize) -> Result<(), EngineError
     }
 }
 
-/// A rank's share, its launches, and the reasons why rungs were left out.
+/// Returns a rank's share, its launches, and the reasons why rungs were left out.
 fn divided(
     request: &GroupRequest<'_>,
     whole: &dyn Divide,
@@ -88,12 +88,12 @@ fn divided(
     let refused = |why| EngineError::NotOffered(format!("{} ({}): {why}", ladder.name, whole.labels().size));
     let divided = whole.share(share, request.side).map_err(refused)?;
     let problem = &*divided.problem;
-    // Rungs that are refused for the same reason share one line.
+    // Rungs that are rejected for the same reason share one line.
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
     let (mut planned, mut left_out) = (Vec::new(), Vec::new());
     for rung in ladder.select(request.rungs, problem)? {
         match planned_of(request, problem, rung, device) {
-            Ok(own) => planned.push(own),
+            Ok(planned_rung) => planned.push(planned_rung),
             Err(error) if !request.rungs.is_empty() => return Err(error),
             Err(EngineError::Refused { rung, reason }) => {
                 match refused.iter_mut().find(|(other, _)| *other == reason) {
@@ -109,12 +109,12 @@ fn divided(
         refused.into_iter().map(|(reason, rungs)| format!("{} cannot compute this: {reason}", rungs.join(", "))),
     );
     if planned.is_empty() {
-        return Err(EngineError::NotOffered(format!("no rung of {} is left: {}", ladder.name, left_out.join("; "))));
+        return Err(EngineError::NotOffered(format!("no rung of {} can run: {}", ladder.name, left_out.join("; "))));
     }
     Ok((divided, planned, left_out))
 }
 
-/// What a rank launches of a rung: its share, or the pieces that the share is cut into.
+/// Returns the launches of a rank for a rung: the rank's whole share, or the pieces of the share.
 fn planned_of(
     request: &GroupRequest<'_>,
     problem: &dyn Divide,

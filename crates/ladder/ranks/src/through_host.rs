@@ -1,5 +1,5 @@
 //! The host as a communicator: it downloads the ranks' data, combines them on the CPU and uploads the result. It serves
-//! simulated devices and machines without NCCL, and shows the cost of this way.
+//! the simulator and computers without NCCL, and shows the cost of this method.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use crate::error::Error;
 use crate::host_memory::{HostMemory, upload};
 use crate::meeting::Meeting;
 
-/// The host in place of NCCL.
+/// The host instead of NCCL.
 pub(crate) struct ThroughHost;
 
 impl ThroughHost {
-    /// Runs a collective of the ranks of one process. All ranks pass the same barriers, so none overwrites data that
-    /// another one still reads.
+    /// Runs a collective when the ranks are in one process. All ranks pass the same barriers, so no rank overwrites
+    /// data that another rank still reads.
     fn run_in_memory(
         memory: &HostMemory,
         meeting: &mut Meeting,
@@ -31,8 +31,8 @@ impl ThroughHost {
             Collective::AllReduce { count, element, operation } => {
                 let ranges = shares(meeting.rank.count, *count, *element);
                 agreed(meeting, || memory.combine(rank, device, &ranges[rank], (*element, *operation)))?;
-                let mut each = memory.combined.iter().zip(&ranges);
-                Ok(each.try_for_each(|(combined, range)| upload(combined, device, to, range))?)
+                let mut targets = memory.combined.iter().zip(&ranges);
+                Ok(targets.try_for_each(|(combined, range)| upload(combined, device, to, range))?)
             }
             Collective::Scatter { ranges, element, operation } => {
                 let range = in_memory(&ranges[rank]);
@@ -43,13 +43,13 @@ impl ThroughHost {
                 agreed(meeting, || upload(&memory.data[0], device, to, &(0..*bytes as usize)))
             }
             Collective::Gather { ranges } => agreed(meeting, || {
-                let mut each = memory.data.iter().zip(ranges);
-                each.try_for_each(|(data, range)| upload(data, device, to, &in_memory(range)))
+                let mut sources = memory.data.iter().zip(ranges);
+                sources.try_for_each(|(data, range)| upload(data, device, to, &in_memory(range)))
             }),
         }
     }
 
-    /// Makes the copies of an all-reduce that has already run, without its additions and barriers.
+    /// Repeats the copies of a finished all-reduce, without its additions and barriers.
     pub(crate) fn copy_alone(
         meeting: &Meeting,
         device: &mut dyn Device,
@@ -63,18 +63,18 @@ impl ThroughHost {
     }
 }
 
-/// Does this rank's part of a step, and waits until all ranks have done theirs.
+/// Runs this rank's part of a step, and waits until all ranks have finished theirs.
 fn agreed(meeting: &mut Meeting, step: impl FnOnce() -> Result<(), engine::Error>) -> Result<(), Error> {
     let done = step();
     meeting.report(&done)?;
     Ok(done?)
 }
 
-/// The bytes of an array that each rank combines.
+/// Returns the byte range of an array that each rank combines.
 fn shares(count: usize, elements: u64, element: ElementType) -> Vec<Range<usize>> {
     let bytes = |index| {
-        let own = Share { index, count }.of(elements);
-        in_memory(&(own.start * element.bytes()..own.end * element.bytes()))
+        let share = Share { index, count }.of(elements);
+        in_memory(&(share.start * element.bytes()..share.end * element.bytes()))
     };
     (0..count).map(bytes).collect()
 }
@@ -85,7 +85,7 @@ fn in_memory(range: &Range<u64>) -> Range<usize> {
 
 impl Communicator for ThroughHost {
     fn describe(&self) -> String {
-        "the host's CPU, in NCCL's place".to_owned()
+        "the host's CPU instead of NCCL".to_owned()
     }
 
     fn run(
@@ -99,9 +99,9 @@ impl Communicator for ThroughHost {
             return Self::run_in_memory(&memory, meeting, device, [from, to], what);
         }
         let rank = meeting.rank.index;
-        let mut own = vec![0; what.bytes_from(rank) as usize];
-        let own = device.download(from, &mut own).map(|()| own).map_err(|error| error.to_string());
-        let mut all = meeting.exchange(own)?;
+        let mut bytes = vec![0; what.bytes_from(rank) as usize];
+        let bytes = device.download(from, &mut bytes).map(|()| bytes).map_err(|error| error.to_string());
+        let mut all = meeting.exchange(bytes)?;
         let combined = match what {
             Collective::AllReduce { element, operation, .. } | Collective::Scatter { element, operation, .. } => {
                 let (first, others) = all.split_first_mut().expect("there is a rank");

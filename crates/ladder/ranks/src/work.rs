@@ -21,14 +21,14 @@ use crate::member::Member;
 use crate::peer_copies::PeerCopies;
 use crate::problem::RankProblem;
 
-/// What a rank launches of a rung.
+/// The launches of a rank for a rung.
 pub(crate) struct Planned {
     pub(crate) rung: &'static Rung,
-    /// The whole share, or the pieces that the share is cut into.
+    /// The whole share, or the pieces of the share.
     pub(crate) pieces: Vec<LaunchedPiece>,
 }
 
-/// The launch of a piece, and the piece's byte offsets into the share's buffers, by their indices.
+/// The launch of a piece, and the piece's byte offsets in the share's buffers, with the indices of the buffers.
 pub(crate) struct LaunchedPiece {
     pub(crate) launch: Launch,
     pub(crate) offsets: Vec<(usize, u64)>,
@@ -38,15 +38,15 @@ pub(crate) struct LaunchedPiece {
 struct Combined {
     /// The index of the output.
     output: usize,
-    /// The buffer of the combined result and the buffer's bytes, if that is not the output.
+    /// The buffer for the combined result and its number of bytes, unless the result stays in the output.
     to: Option<(BufferId, u64)>,
-    /// The collective after the last launch, unless `copies` gather the results.
+    /// The collective after the last launch, unless `copies` gathers the results.
     whole: Collective,
-    /// The copies of each piece after its launch, and the piece's bytes in the rank's output.
+    /// The copies of each piece after its launch, and the byte ranges of the pieces in the rank's output.
     copies: Option<(PeerCopies, Vec<Range<u64>>)>,
 }
 
-/// Checks a rung on the ranks' shares, and times it if there are `runs` and a clock.
+/// Checks a rung on the ranks' shares, and times it if `runs` is given and the device has a clock.
 pub(crate) fn measure(
     member: &mut Member,
     divided: &RankProblem,
@@ -55,7 +55,7 @@ pub(crate) fn measure(
 ) -> Result<(Verdict, Option<Samples>), Error> {
     let mut combined = combined(member, divided, planned)?;
     let done = with_buffers(member, divided, planned, &mut combined, runs);
-    // No rank frees its result while another rank may still copy to it.
+    // No rank frees its result while another rank may still copy to the result.
     let done = member.agree(done);
     if let Some((id, _)) = combined.to {
         member.device.free(id);
@@ -63,7 +63,7 @@ pub(crate) fn measure(
     done
 }
 
-/// How the ranks' results are combined. The caller frees the buffer of the combined result.
+/// Returns how the ranks' results are combined. The caller must free the buffer of the combined result.
 fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Result<Combined, Error> {
     let problem = &*divided.problem;
     let buffers = problem.buffers(member.device.info().properties());
@@ -72,7 +72,7 @@ fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Re
     let missing = || engine::Error::NotOffered(format!("{} has no output to combine", planned.rung.name));
     let output = args.clone().find(is_output).ok_or_else(missing)?;
     let offset =
-        |piece: &LaunchedPiece| piece.offsets.iter().find(|(own, _)| *own == output).map_or(0, |(_, bytes)| *bytes);
+        |piece: &LaunchedPiece| piece.offsets.iter().find(|(index, _)| *index == output).map_or(0, |(_, bytes)| *bytes);
     let written = match &planned.pieces[..] {
         [piece] => problem.written_bytes(&piece.launch, &buffers[output]),
         _ => buffers[output].bytes,
@@ -95,11 +95,11 @@ fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Re
             let unit = unit * element.bytes();
             let units = |index| Share { index, ..rank }.of(written / unit);
             let ranges: Vec<_> = (0..rank.count).map(units).map(|units| units.start * unit..units.end * unit).collect();
-            let own = &ranges[rank.index];
-            let to = Some(own.end - own.start);
+            let range = &ranges[rank.index];
+            let to = Some(range.end - range.start);
             (Collective::Scatter { ranges, element, operation }, to)
         }
-        // The only rank has the whole result in its output.
+        // A single rank has the whole result in its output.
         Combination::Gather if rank.count == 1 => (Collective::Gather { ranges }, None),
         Combination::Gather => {
             if planned.pieces.len() > 1 && member.copies_pieces {
@@ -110,18 +110,18 @@ fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Re
             (Collective::Gather { ranges }, Some(end))
         }
     };
-    let mut own = Combined { output, to: None, whole, copies: None };
+    let mut combined = Combined { output, to: None, whole, copies: None };
     if let Some(bytes) = to {
-        let made = member.device.alloc(bytes as usize);
-        let id = member.agree(made)?;
-        own.to = Some((id, bytes));
-        // An earlier rung may have left the right result there.
+        let allocated = member.device.alloc(bytes as usize);
+        let id = member.agree(allocated)?;
+        combined.to = Some((id, bytes));
+        // An earlier rung may have left a right result in this buffer.
         member.device.fill(id, POISON)?;
         if let Some(pieces) = pieces {
-            own.copies = Some((PeerCopies::new(member, id, start)?, pieces));
+            combined.copies = Some((PeerCopies::new(member, id, start)?, pieces));
         }
     }
-    Ok(own)
+    Ok(combined)
 }
 
 fn with_buffers(
@@ -134,7 +134,7 @@ fn with_buffers(
     let problem = &*divided.problem;
     let Member { device, communicator, meeting, .. } = member;
     let device: &mut dyn Device = &mut **device;
-    // All ranks allocate their buffers before the first one starts to work with the others.
+    // All ranks allocate their buffers before any rank starts to work with the others.
     let session = match runs {
         Some(_) => Session::timed(device, problem),
         None => Session::new(device, problem, true),
@@ -154,19 +154,21 @@ fn with_buffers(
 
     let Planned { rung, pieces } = planned;
     let launches: Vec<Launch> = pieces.iter().map(|piece| piece.launch.clone()).collect();
-    // The uploads and broadcasts have waited for the device's stream, so no rank poisons its result any more.
+    // The uploads and broadcasts have waited for the device's stream, so all ranks have finished poisoning their
+    // results.
     meeting.barrier()?;
-    let mut behind = |place, stream: &GpuStream, memory: &[DeviceMemory]| match &mut combined.copies {
+    let mut after = |place, stream: &GpuStream, memory: &[DeviceMemory]| match &mut combined.copies {
         Some((copies, pieces)) => {
             copies.enqueue(stream, memory[combined.output], &pieces[place], place + 1 == launches.len())
         }
         None => Ok(()),
     };
-    // SAFETY: `Ladder::launch` made the launches for the problem or for pieces of it, so they access only its buffers.
-    let ran = unsafe { session.launch_poisoned(rung, &launches, &mut behind) };
-    // Without this report, the others would wait in the collective for a rank whose kernel has failed.
-    meeting.report(&ran)?;
-    let has_clock = ran?.time_ns.is_some();
+    // SAFETY: `Ladder::launch` created the launches for the problem or for pieces of it, so they only access its
+    // buffers.
+    let launch_result = unsafe { session.launch_poisoned(rung, &launches, &mut after) };
+    // Without this report, the other ranks would wait in the collective for a rank whose kernel failed.
+    meeting.report(&launch_result)?;
+    let has_clock = launch_result?.time_ns.is_some();
     if combined.copies.is_none() {
         let (device, ids) = session.device_and_buffers();
         let from = ids[combined.output];
@@ -174,24 +176,24 @@ fn with_buffers(
         communicator.run(meeting, device, [from, to], &combined.whole)?;
     }
     let (mut outputs, violation) = session.outputs(&launches[0])?;
-    let own = result(&mut session, combined, &outputs)?;
+    let result_bytes = result(&mut session, combined, &outputs)?;
     let launch = &launches[0];
     let verdict = match &combined.whole {
         Collective::Gather { ranges } => {
-            // The share is checked in the combined result.
+            // Check the share in the combined result.
             let range = &ranges[meeting.rank.index];
             if let Some(first) = outputs.first_mut() {
-                *first = own[range.start as usize..range.end as usize].to_vec();
+                *first = result_bytes[range.start as usize..range.end as usize].to_vec();
             }
             problem.check(rung, launch, &outputs)
         }
         Collective::Scatter { .. } => {
             let scattered = divided.scattered.as_ref().unwrap_or(&divided.problem);
-            scattered.check(rung, launch, std::slice::from_ref(&own))
+            scattered.check(rung, launch, std::slice::from_ref(&result_bytes))
         }
         _ => {
             let references = meeting.exchange(Ok(problem.reference()))?;
-            problem.check_combined(&references, &own)
+            problem.check_combined(&references, &result_bytes)
         }
     };
     let verdict = match (verdict, violation) {
@@ -199,18 +201,18 @@ fn with_buffers(
         (verdict, _) => verdict,
     };
     let is_scattered = matches!(combined.whole, Collective::Scatter { .. });
-    let of_all = |meeting: &mut Meeting, verdict, own: &[u8]| {
-        verdict_of_all(meeting, verdict, if is_scattered { &[] } else { own })
+    let of_all = |meeting: &mut Meeting, verdict, bytes: &[u8]| {
+        verdict_of_all(meeting, verdict, if is_scattered { &[] } else { bytes })
     };
-    let mut verdict = of_all(meeting, verdict, &own)?;
+    let mut verdict = of_all(meeting, verdict, &result_bytes)?;
 
     let mut times = Vec::new();
     if let (Some(runs), true, true) = (runs, has_clock, verdict.is_right()) {
         times = timed(&mut session, &mut **communicator, meeting, (rung, &launches), combined, runs)?;
-        // The timed launches must have computed what was checked.
+        // The timed launches must have computed the result that was checked.
         let (outputs, _) = session.outputs(launch)?;
-        let is_same = result(&mut session, combined, &outputs)? == own;
-        let again = Verdict::Wrong("the last timed launch has another result than the first one".to_owned());
+        let is_same = result(&mut session, combined, &outputs)? == result_bytes;
+        let again = Verdict::Wrong("the last timed launch has a different result from the first".to_owned());
         verdict = of_all(meeting, if is_same { Verdict::Right } else { again }, &[])?;
     }
     Ok((verdict, slowest(meeting, times)?))
@@ -224,7 +226,7 @@ fn result(session: &mut Session<'_>, combined: &Combined, outputs: &[Vec<u8>]) -
     Ok(all)
 }
 
-/// The times of launches and of the collectives that combine their results, on this rank.
+/// Returns the times of launches and of the collectives that combine their results, on this rank.
 fn timed(
     session: &mut Session<'_>,
     communicator: &mut dyn Communicator,
@@ -243,7 +245,7 @@ fn timed(
     let (mut times, mut needs_host) = (Vec::new(), false);
     for run in 0..WARM_UP.saturating_add(runs) {
         if combined.copies.is_some() {
-            // All ranks have poisoned their results, and have the pieces of the run before.
+            // All ranks have poisoned their results and received the pieces of the previous run.
             meeting.barrier()?;
         }
         let shared = RefCell::new(&mut *communicator);
@@ -252,24 +254,24 @@ fn timed(
             needs_host = enqueued.is_none();
             enqueued.unwrap_or(Ok(()))
         };
-        let mut behind = |place: usize, stream: &GpuStream, memory: &[DeviceMemory]| {
+        let mut after = |place: usize, stream: &GpuStream, memory: &[DeviceMemory]| {
             let communicator = &mut **shared.borrow_mut();
             let (from, is_last) = (memory[combined.output], place + 1 == launches.len());
             let enqueued = match &mut combined.copies {
                 Some((copies, pieces)) => {
                     copies.enqueue(stream, from, &pieces[place], is_last)?;
-                    // A rank has the whole result when all ranks have copied their pieces.
+                    // A rank has the whole result once all ranks have copied their pieces.
                     is_last.then(|| start.enqueue(communicator, stream))
                 }
                 None => is_last.then(|| communicator.enqueue(stream, [from, to.unwrap_or(from)], &combined.whole)),
             };
             enqueued.flatten().unwrap_or(Ok(()))
         };
-        // SAFETY: the launches are those that were checked, so they access only the problem's buffers.
-        let ran = unsafe { session.once_with(rung, launches, &mut before, &mut behind) }?;
-        let mut time = ran.time_ns.unwrap_or_default();
+        // SAFETY: these launches were checked before, so they only access the problem's buffers.
+        let launch_result = unsafe { session.once_with(rung, launches, &mut before, &mut after) }?;
+        let mut time = launch_result.time_ns.unwrap_or_default();
         if needs_host && combined.copies.is_none() {
-            // The device's clock does not see the host's work, so the host's clock measures it.
+            // The device's clock does not include the host's work, so use the host's clock.
             meeting.barrier()?;
             let begin = Instant::now();
             let (device, ids) = session.device_and_buffers();
@@ -282,13 +284,14 @@ fn timed(
             times.push(time);
         }
     }
-    // Without a collective in the stream, another rank may still copy.
+    // Without a collective in the stream, another rank may still be copying.
     meeting.barrier()?;
     start.free(session.device_and_buffers().0);
     Ok(times)
 }
 
-/// A word of each rank. The ranks sum the words in their streams before the clock starts, so that they start together.
+/// One word on each rank. The ranks sum the words in their streams before the clock starts, so that all ranks start at
+/// the same time.
 pub(crate) struct Start {
     id: BufferId,
     memory: DeviceMemory,
@@ -315,8 +318,8 @@ impl Start {
     }
 }
 
-/// The verdict of all ranks: the first one that is wrong, or that the ranks' results differ.
-pub(crate) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8]) -> Result<Verdict, Error> {
+/// Returns the verdict for all ranks: the first wrong verdict, or the fact that the ranks' results differ.
+pub(crate) fn verdict_of_all(meeting: &mut Meeting, verdict: Verdict, result: &[u8]) -> Result<Verdict, Error> {
     let hash = |bytes: &[u8]| {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
@@ -325,7 +328,7 @@ pub(crate) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8])
     let mut hasher = DefaultHasher::new();
     result.par_chunks(1 << 20).map(hash).collect::<Vec<u64>>().hash(&mut hasher);
     let mut message = hasher.finish().to_le_bytes().to_vec();
-    if let Verdict::Wrong(why) = &own {
+    if let Verdict::Wrong(why) = &verdict {
         message.extend(if why.is_empty() { b"?" } else { why.as_bytes() });
     }
     let all = meeting.exchange(Ok(message))?;
@@ -334,21 +337,21 @@ pub(crate) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8])
         return Ok(Verdict::Wrong(format!("rank {rank}: {}", String::from_utf8_lossy(&all[rank][8..]))));
     }
     Ok(match all.iter().position(|message| *message != all[0]) {
-        Some(rank) => Verdict::Wrong(format!("rank {rank} has another result than rank 0")),
+        Some(rank) => Verdict::Wrong(format!("rank {rank} has a different result from rank 0")),
         None => Verdict::Right,
     })
 }
 
-/// The time of the slowest rank in each run. `None` when no run was timed.
-pub(crate) fn slowest(meeting: &mut Meeting, own: Vec<f64>) -> Result<Option<Samples>, Error> {
-    let bytes = own.iter().flat_map(|time| time.to_le_bytes()).collect();
+/// Returns the time of the slowest rank in each run, or `None` when no run was timed.
+pub(crate) fn slowest(meeting: &mut Meeting, times: Vec<f64>) -> Result<Option<Samples>, Error> {
+    let bytes = times.iter().flat_map(|time| time.to_le_bytes()).collect();
     let all = meeting.exchange(Ok(bytes))?;
-    let times = |bytes: &Vec<u8>| -> Vec<f64> {
+    let decode = |bytes: &Vec<u8>| -> Vec<f64> {
         bytes.chunks_exact(8).map(|time| f64::from_le_bytes(time.try_into().unwrap_or_default())).collect()
     };
-    let all: Vec<Vec<f64>> = all.iter().map(times).collect();
+    let all: Vec<Vec<f64>> = all.iter().map(decode).collect();
     let of_run = |run: usize| all.iter().filter_map(|times| times.get(run).copied()).fold(0.0, f64::max);
-    Ok(Samples::new((0..own.len()).map(of_run).collect()))
+    Ok(Samples::new((0..times.len()).map(of_run).collect()))
 }
 
 #[cfg(test)]
@@ -357,18 +360,18 @@ mod tests {
     use crate::meeting::tests::{LONG, meet};
 
     #[test]
-    fn a_result_is_right_if_all_ranks_have_it() {
-        let verdict = |own: fn(usize) -> (Verdict, Vec<u8>)| {
-            let mut each = meet(3, &[], LONG, |mut meeting| {
-                let (own, result) = own(meeting.rank.index);
-                verdict_of_all(&mut meeting, own, &result).map(|verdict| vec![format!("{verdict:?}").into_bytes()])
+    fn a_result_is_right_only_if_all_ranks_agree() {
+        let verdict = |rank_result: fn(usize) -> (Verdict, Vec<u8>)| {
+            let mut results = meet(3, &[], LONG, |mut meeting| {
+                let (verdict, result) = rank_result(meeting.rank.index);
+                verdict_of_all(&mut meeting, verdict, &result).map(|verdict| vec![format!("{verdict:?}").into_bytes()])
             });
-            assert!(each.windows(2).all(|pair| pair[0] == pair[1]), "{each:?}");
-            String::from_utf8(each.swap_remove(0).expect("no rank fails").swap_remove(0)).expect("a text")
+            assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{results:?}");
+            String::from_utf8(results.swap_remove(0).expect("no rank fails").swap_remove(0)).expect("a text")
         };
         assert_eq!(verdict(|_| (Verdict::Right, vec![7])), "Right");
         let other = verdict(|rank| (Verdict::Right, vec![u8::from(rank == 2)]));
-        assert_eq!(other, "Wrong(\"rank 2 has another result than rank 0\")");
+        assert_eq!(other, "Wrong(\"rank 2 has a different result from rank 0\")");
         let wrong = verdict(|rank| match rank {
             1 => (Verdict::Wrong("the sum is 3".to_owned()), vec![7]),
             _ => (Verdict::Right, vec![7]),
@@ -377,14 +380,14 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_rank_counts_run_by_run() {
-        let each = meet(2, &[], LONG, |mut meeting| {
-            let own = if meeting.rank.index == 0 { vec![1.0, 9.0, 3.0] } else { vec![4.0, 2.0, 3.0] };
-            let median = slowest(&mut meeting, own)?.map(|samples| samples.median());
+    fn the_slowest_rank_counts_in_each_run() {
+        let results = meet(2, &[], LONG, |mut meeting| {
+            let times = if meeting.rank.index == 0 { vec![1.0, 9.0, 3.0] } else { vec![4.0, 2.0, 3.0] };
+            let median = slowest(&mut meeting, times)?.map(|samples| samples.median());
             assert_eq!(median, Some(4.0));
             assert!(slowest(&mut meeting, Vec::new())?.is_none());
             Ok(Vec::new())
         });
-        assert!(each.iter().all(Result::is_ok), "{each:?}");
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
     }
 }

@@ -175,7 +175,7 @@ fn an_output_that_is_missing_or_poison_is_wrong() {
     let attention = attention(&[("queries", "3")]);
     assert!(attention.why(&[]).is_some());
     let why = attention.why(&vec![u16::from_ne_bytes([POISON; 2]); 4 * 3 * 128]).unwrap();
-    assert!(why.contains(", which is what was there before; "), "{why}");
+    assert!(why.contains(", the value from before the launch; "), "{why}");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn impossible_options_are_refused_with_the_allowed_values() {
     );
     assert!(refusal(&[("kv-heads", "0")]).contains("a divisor of --heads 4"));
     let size = refusal(&[("d", "96")]);
-    assert!(size.contains("`96` is not possible for --d; the words are 128, 64"), "{size}");
+    assert!(size.contains("`96` is not a valid value for --d; the values are 128, 64"), "{size}");
     let large = refusal(&[("queries", "2^26")]);
     assert!(large.contains("Q of 1 × 4 × 67108864 × 128") && large.contains("2147483647"), "{large}");
     assert!(refusal(&[("heads", "0")]).contains("heads = 0 is out of bounds"));

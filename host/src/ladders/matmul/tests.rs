@@ -49,7 +49,7 @@ fn single_precision_passes_and_a_missing_product_fails() {
 fn an_unwritten_output_is_wrong() {
     let fixture = rung_fixture("matmul_naive", &sides(2, 3, 4));
     let why = fixture.why(&[POISON; 6 * 4]).unwrap();
-    assert!(why.contains(", which is what was there before; "), "{why}");
+    assert!(why.contains(", the value from before the launch; "), "{why}");
     assert!(fixture.why::<f32>(&[]).is_some());
 }
 

@@ -173,9 +173,9 @@ fn impossible_options_are_refused_with_the_allowed_values() {
     let too_many = refusal(&[("n", "2147483648")]);
     assert!(too_many.contains("n = 2147483648 is out of bounds") && too_many.contains("0 to 2147483647"), "{too_many}");
     let f64 = refusal(&[("type", "f64")]);
-    assert!(f64.contains("`f64` is not possible for --type"), "{f64}");
+    assert!(f64.contains("`f64` is not a valid value for --type"), "{f64}");
     let median = refusal(&[("op", "median")]);
-    assert!(median.contains("`median` is not possible for --op"), "{median}");
+    assert!(median.contains("`median` is not a valid value for --op"), "{median}");
     let resident = refusal(&[("resident", "0")]);
     assert!(resident.contains("resident = 0 is out of bounds"), "{resident}");
     let factors = refusal(&[("op", "product"), ("type", "f32"), ("data", "constant"), ("n", "65537")]);

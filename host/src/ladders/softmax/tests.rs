@@ -152,9 +152,9 @@ fn impossible_options_are_refused_with_the_allowed_values() {
     let too_many = refusal(&[("m", "65536"), ("n", "32768")]);
     assert!(too_many.contains("65536 × 32768 is too large") && too_many.contains("2147483647"), "{too_many}");
     let f64 = refusal(&[("type", "f64")]);
-    assert!(f64.contains("`f64` is not possible for --type"), "{f64}");
+    assert!(f64.contains("`f64` is not a valid value for --type"), "{f64}");
     let layernorm = refusal(&[("op", "layernorm")]);
-    assert!(layernorm.contains("`layernorm` is not possible for --op"), "{layernorm}");
+    assert!(layernorm.contains("`layernorm` is not a valid value for --op"), "{layernorm}");
     let resident = refusal(&[("resident", "0")]);
     assert!(resident.contains("resident = 0 is out of bounds"), "{resident}");
 

@@ -1,4 +1,4 @@
-//! The PTX modules that a device knows, with each entry compiled when it is first launched.
+//! The PTX modules that a device can run. Each entry is compiled when it is first launched.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,8 +12,8 @@ use crate::launch::{Code, Launch};
 /// PTX sources, and the result `M` of compiling each of their entries.
 pub(super) struct Codes<M> {
     kernels: &'static [Ptx],
-    /// Those of the program's own kernels that the device runs.
-    own: Option<&'static Ptx>,
+    /// The program's kernels in the version that the device runs.
+    chosen_ptx: Option<&'static Ptx>,
     loaded: Vec<Outline<'static>>,
     /// The results by source and entry. The entry is `None` when the whole source was compiled at once.
     compiled: HashMap<(Code, Option<String>), Compiled<M>>,
@@ -21,7 +21,7 @@ pub(super) struct Codes<M> {
     lines: SourceLines,
 }
 
-/// The result of compiling one text.
+/// The result of compiling one PTX text.
 pub(super) struct Compiled<M> {
     pub(super) module: M,
     /// The size in bytes of each parameter, by entry.
@@ -29,11 +29,12 @@ pub(super) struct Compiled<M> {
 }
 
 impl<M> Codes<M> {
-    /// Takes the newest of `kernels` that a device of this compute capability can run.
+    /// Selects the newest of `kernels` that a device of this compute capability can run.
     pub(super) fn new(kernels: &'static [Ptx], capability: Option<(u32, u32)>, lines: SourceLines) -> Self {
-        // A device too old for all modules gets the oldest, so that its driver reports why it cannot run it.
-        let own = Ptx::newest(kernels, capability).or(kernels.first());
-        Self { kernels, own, loaded: Vec::new(), compiled: HashMap::new(), capability, lines }
+        // A device too old for all modules gets the oldest module, so that the driver reports why it cannot run that
+        // module.
+        let chosen_ptx = Ptx::newest(kernels, capability).or(kernels.first());
+        Self { kernels, chosen_ptx, loaded: Vec::new(), compiled: HashMap::new(), capability, lines }
     }
 
     pub(super) fn load(&mut self, text: String) -> Code {
@@ -43,17 +44,17 @@ impl<M> Codes<M> {
 
     fn outline(&self, code: Code) -> Result<Option<&Outline<'static>>, Error> {
         match code {
-            Code::Kernels => self.own.map(Ptx::read).transpose(),
+            Code::Kernels => self.chosen_ptx.map(Ptx::read).transpose(),
             Code::Loaded(index) => Ok(self.loaded.get(index as usize)),
         }
     }
 
-    /// Returns the compiled module that has the launch's entry: of the entry alone, or of the whole source when the entry cannot
-    /// be extracted. Compiles it first if necessary.
+    /// Returns the compiled module with the launch's entry, and compiles the module first if necessary. The module
+    /// holds only this entry, or the whole source when the entry cannot be extracted.
     ///
     /// # Errors
-    /// [`Error::Launch`] when the code or the entry does not exist, [`Error::NeedsNewer`] when only other devices have
-    /// the entry, those of [`Ptx::read`], and the compiler's error when the entry does not compile.
+    /// Returns [`Error::Launch`] when the code or the entry does not exist, [`Error::NeedsNewer`] when only other
+    /// devices have the entry, the errors of [`Ptx::read`], and the compiler's error when the entry does not compile.
     pub(super) fn get(
         &mut self,
         launch: &Launch,
@@ -67,31 +68,31 @@ impl<M> Codes<M> {
                 let missing = || Error::launch(launch, "the PTX has no such entry");
                 return Err(self.check_supported(launch).unwrap_or_else(missing));
             }
-            // The compiler may reject an extracted entry because the extraction was wrong. The error is only reported if
+            // The compiler may reject an extracted entry because the extraction is wrong. Its error is only reported if
             // the compiler rejects the whole source too.
-            let alone = extract(outline, &launch.entry, self.lines);
-            let alone = alone.and_then(|text| Some(Compiled::new(compile(&text).ok()?, &Outline::new(text))));
-            let new = match alone {
+            let extracted = extract(outline, &launch.entry, self.lines);
+            let extracted = extracted.and_then(|text| Some(Compiled::new(compile(&text).ok()?, &Outline::new(text))));
+            let new = match extracted {
                 None if self.compiled.contains_key(&whole) => return Ok(&self.compiled[&whole]),
                 None => {
                     key = whole;
                     Compiled::new(compile(outline.text())?, outline)
                 }
-                Some(alone) => alone,
+                Some(extracted) => extracted,
             };
             self.compiled.insert(key.clone(), new);
         }
         Ok(&self.compiled[&key])
     }
 
-    /// The error for a kernel that only other devices have.
+    /// Returns the error for a kernel that only other devices have.
     pub(super) fn check_supported(&self, launch: &Launch) -> Option<Error> {
         let has = self.capability?;
-        let has_it = |ptx: &&'static Ptx| ptx.has_entry(&launch.entry);
-        if launch.code != Code::Kernels || self.own.as_ref().is_some_and(has_it) {
+        let has_entry = |ptx: &&'static Ptx| ptx.has_entry(&launch.entry);
+        if launch.code != Code::Kernels || self.chosen_ptx.as_ref().is_some_and(has_entry) {
             return None;
         }
-        let other = self.kernels.iter().find(has_it)?;
+        let other = self.kernels.iter().find(has_entry)?;
         let needs = Needs { entry: launch.entry.clone(), capability: other.capability, only: other.only, has };
         Some(Error::NeedsNewer { needs, instead: None })
     }

@@ -1,4 +1,4 @@
-//! Devices of a CUDA driver, through `cust`: a GPU, or a simulated one.
+//! Devices of a CUDA driver, through `cust`: a GPU, or the device `sim`.
 
 mod info;
 mod state;
@@ -19,7 +19,7 @@ use simt_check::{Checks, Finding, Sanitized};
 
 use super::code::Codes;
 use super::{
-    BufferId, Device, DeviceInfo, Enqueue, EnqueueBehind, GpuStream, HostBytes, LaunchResult, Resident, Watch,
+    BufferId, Device, DeviceInfo, Enqueue, EnqueueAfter, GpuStream, HostBytes, LaunchResult, Resident, Watch,
     not_enough_memory,
 };
 use crate::catalog::Kernels;
@@ -29,39 +29,40 @@ use crate::launch::{Arg, Code, Launch};
 pub(super) use state::State;
 use state::{failed, named};
 
-/// Whether work still runs on a GPU that was given up.
+/// Whether abandoned work is still running on a GPU.
 static ABANDONED: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process has left work on a GPU that may never end: an ordinary exit waits for it.
+/// Returns whether this process has abandoned work on a GPU that may never end. An ordinary exit would wait for this
+/// work.
 pub fn has_abandoned_work() -> bool {
     ABANDONED.load(Ordering::Relaxed)
 }
 
-/// A GPU, or a simulated one, whose calls are the same. It loads the kernels when they are first used.
+/// A GPU or the device `sim`, which share one implementation. Each kernel is loaded when it is first used.
 pub struct Cuda<const SIMULATED: bool> {
     pub(super) state: ManuallyDrop<Resources<State>>,
     is_counting: bool,
-    /// What the simulated GPU checks kernels for, and what it has found.
+    /// The sanitizers that the device `sim` runs.
     checks: Checks,
     findings: Vec<Finding>,
-    /// What it could not check.
+    /// Notes on what the sanitizers could not check.
     notes: Vec<String>,
-    /// The simulated GPU's.
+    /// The schedule of the device `sim`.
     schedule: Schedule,
 }
 
-/// A GPU of the simulator.
+/// A GPU of the installed driver, or of Ladder's `libcuda.so.1` if the environment selects that driver.
 pub type Gpu = Cuda<false>;
 
-/// The simulator, which runs the same PTX on the CPU, warp by warp: a simulated GPU of one's own.
+/// The device `sim`: the simulator, which runs the same PTX on the CPU, warp by warp.
 pub type Sim = Cuda<true>;
 
 impl Gpu {
-    /// Opens the machine's first GPU and takes the newest of `kernels` that it can run. Where the environment asks for the
-    /// simulated driver ([`libcuda::CHOICE`]), it is that driver's GPU, in the way in which any program has it.
+    /// Opens the computer's first GPU, with the newest of `kernels` that it can run. When the environment selects
+    /// Ladder's `libcuda.so.1` ([`libcuda::CHOICE`]), this opens the GPU of that driver, as any CUDA program would.
     ///
     /// # Errors
-    /// [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
+    /// Returns [`Error::NoGpu`] without a CUDA driver or without a GPU, [`Error::Device`] when the GPU cannot be used.
     pub fn open(kernels: &'static Kernels) -> Result<Self, Error> {
         Self::open_number(kernels, 0)
     }
@@ -69,7 +70,7 @@ impl Gpu {
     /// Returns the number of GPUs that the driver has.
     ///
     /// # Errors
-    /// [`Error::NoGpu`] without a driver, and when the driver finds no GPU.
+    /// Returns [`Error::NoGpu`] without a driver, and when the driver finds no GPU.
     pub fn count() -> Result<usize, Error> {
         let status = libcuda::status();
         if !status.is_loaded() && !status.is_simulated() {
@@ -80,15 +81,15 @@ impl Gpu {
         CudaDevice::num_devices().map(|count| count as usize).map_err(none)
     }
 
-    /// Opens a GPU by its number like [`Gpu::open`]. Its context is this thread's current one then: who opens several opens each
-    /// in a thread of its own.
+    /// Opens a GPU by its number, like [`Gpu::open`]. The GPU's context becomes current in this thread, so open each of
+    /// several GPUs in a separate thread.
     ///
     /// # Errors
-    /// As [`Gpu::open`].
+    /// Returns the errors of [`Gpu::open`].
     pub fn open_number(kernels: &'static Kernels, number: u32) -> Result<Self, Error> {
         let status = libcuda::status();
-        let is_asked_for = matches!(status, Status::Simulated { tried } if tried.is_empty());
-        if let Some(what) = status.no_driver().filter(|_| !is_asked_for) {
+        let is_selected = matches!(status, Status::Simulated { tried } if tried.is_empty());
+        if let Some(what) = status.no_driver().filter(|_| !is_selected) {
             return Err(Error::NoGpu { what });
         }
         Self::open_on(None, number, |device| {
@@ -100,7 +101,7 @@ impl Gpu {
 }
 
 impl<const SIMULATED: bool> Cuda<SIMULATED> {
-    /// Opens a device of a driver. `describe` says what is known of it, and what code it runs.
+    /// Opens a device of a driver. `describe` returns the device's properties and the code that the device runs.
     pub(super) fn open_on(
         simulation: Option<Simulation>,
         number: u32,
@@ -116,7 +117,8 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
         })
     }
 
-    /// Does something with what it has of its driver, perhaps for a launch. Of an error, a simulated driver gives the reason.
+    /// Calls `act` with the device's driver resources. When a call to Ladder's driver fails, the error receives the
+    /// reason that the driver gives, and `launch` if there is one.
     pub(super) fn with<R>(
         &mut self,
         launch: Option<&Launch>,
@@ -128,12 +130,12 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
 
 impl<const SIMULATED: bool> Drop for Cuda<SIMULATED> {
     fn drop(&mut self) {
-        // What still runs is ended with the process.
+        // The work that is still running ends with the process.
         if !SIMULATED && self.state.get().is_stuck() {
             ABANDONED.store(true, Ordering::Relaxed);
             return;
         }
-        // SAFETY: it is not used any more.
+        // SAFETY: `self` is being dropped, so the state is not used again.
         unsafe { ManuallyDrop::drop(&mut self.state) };
     }
 }
@@ -151,12 +153,12 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        // The simulated driver says as much by itself.
+        // Ladder's driver reports this error itself.
         if let Some(free) = self.free_bytes().filter(|&free| !SIMULATED && bytes as u64 > free) {
             return Err(not_enough_memory("a buffer", bytes as u64, "device", free, "make it smaller"));
         }
         self.with(None, |State { buffers, .. }| {
-            // SAFETY: any bytes are valid u8, so that uninitialized device memory can be copied from.
+            // SAFETY: every byte is a valid `u8`, so uninitialized device memory may be copied from.
             let buffer = unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
             buffers.push(Some(buffer));
             Ok(BufferId(buffers.len() as u32 - 1))
@@ -164,7 +166,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn free(&mut self, buffer: BufferId) {
-        // What fails there is for who waits for the device next.
+        // A failure here is reported by the next operation that waits for the device.
         let _ = self.with(None, |state| {
             let freed = state.buffers.get_mut(buffer.0 as usize).and_then(Option::take);
             if SIMULATED || !state.is_stuck() {
@@ -181,7 +183,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             return Ok(Box::new(vec![0; bytes]));
         }
         self.with(None, |_| {
-            let pinned = LockedBuffer::new(&0u8, bytes).map_err(failed("allocating pinned memory of the host"))?;
+            let pinned = LockedBuffer::new(&0u8, bytes).map_err(failed("allocating pinned host memory"))?;
             Ok(Box::new(pinned) as HostBytes)
         })
     }
@@ -222,8 +224,8 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         self.with(None, |state| {
             let (source, target) = (state.buffer(from)?, state.buffer(to)?);
             check_size(doing, target.len(), source.len())?;
-            // SAFETY: both buffers stay allocated until the copy is over: freeing device memory waits for the
-            // work that was given to the device before.
+            // SAFETY: both buffers stay allocated until the copy ends, because freeing device memory waits for all work
+            // that was enqueued earlier.
             unsafe { source.async_copy_to(&mut target.index(..), &state.stream.stream) }.map_err(failed(doing))
         })
     }
@@ -231,7 +233,8 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
         self.with(None, |state| {
             let mut target = state.buffer(buffer)?.index(..);
-            // SAFETY: as in `copy`; any bytes are valid u8.
+            // SAFETY: the buffer stays allocated until the fill ends, because freeing device memory waits for it. Every
+            // byte is a valid `u8`.
             unsafe { target.set_8_async(byte, &state.stream.stream) }.map_err(failed("filling a buffer"))
         })
     }
@@ -269,7 +272,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 
     fn set_time_limit(&mut self, limit: Duration) {
-        // There is nothing in it that fails.
+        // The closure never fails.
         let _ = self.with(None, |state| {
             state.time_limit = limit;
             Ok(())
@@ -314,7 +317,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         }
         self.with(None, |state| {
             let vectors = state.memory(buffer)?.bytes / 16;
-            // Launches as many threads as all multiprocessors can hold at once.
+            // Launches enough threads to fill all multiprocessors.
             let blocks = 8 * state.info.multiprocessors.unwrap_or(1);
             let args = vec![Arg::Buffer(0), Arg::U64(vectors)];
             let launch = state.timing_launch("ladder_read", blocks, 256, args);
@@ -324,29 +327,30 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
 
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
-            let (checks, schedule, mut found, mut left) = (self.checks, self.schedule, Vec::new(), Vec::new());
+            let (checks, schedule, mut new_findings, mut new_notes) =
+                (self.checks, self.schedule, Vec::new(), Vec::new());
             let count = |simulator: &mut Simulator, prepared: &simt::Launch<'_>| {
-                let usual = mem::replace(&mut simulator.config_mut().schedule, schedule);
+                let previous_schedule = mem::replace(&mut simulator.config_mut().schedule, schedule);
                 let Sanitized { result, findings, notes } = checks.launch(simulator, prepared);
-                simulator.config_mut().schedule = usual;
-                (found, left) = (findings, notes);
+                simulator.config_mut().schedule = previous_schedule;
+                (new_findings, new_notes) = (findings, notes);
                 result
             };
             let counters = self.with(Some(launch), |state| state.launch_with(launch, bound, count));
-            self.findings.append(&mut found);
-            left.retain(|note| !self.notes.contains(note));
-            self.notes.append(&mut left);
+            self.findings.append(&mut new_findings);
+            new_notes.retain(|note| !self.notes.contains(note));
+            self.notes.append(&mut new_notes);
             let counters = counters?.metrics();
             return Ok(LaunchResult { time_ns: None, counters: if self.is_counting { counters } else { Vec::new() } });
         }
         let timed = self.with(Some(launch), |state| {
-            // The simulator reports a deadlock of blocks that wait for others.
+            // The simulator itself reports a deadlock of blocks that wait for each other.
             if !SIMULATED {
                 state.check_blocks_run_together(launch)?;
             }
             state.launch(launch, bound)
         })?;
-        // The simulator has no clock of its own.
+        // The simulator has no clock.
         Ok(if SIMULATED { LaunchResult::default() } else { timed })
     }
 
@@ -355,11 +359,11 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         (launches, times): (&[Launch], usize),
         bound: &[BufferId],
         before: Enqueue<'_>,
-        behind: EnqueueBehind<'_>,
+        after: EnqueueAfter<'_>,
     ) -> Result<LaunchResult, Error> {
         let failed = |reason: String| match launches.last() {
             Some(launch) => Error::launch(launch, reason),
-            None => Error::Call { what: "what is in the stream".to_owned(), reason },
+            None => Error::Call { what: "the work in the stream".to_owned(), reason },
         };
         self.with(launches.last(), |state| {
             if !SIMULATED {
@@ -367,16 +371,16 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             }
             let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
             let owner = Rc::clone(&state.stream);
-            // SAFETY: as in `call`.
+            // SAFETY: `owner` keeps the stream and its context open, and cust opens the device's primary context.
             let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
             before(&stream, &memory).map_err(failed)?;
             if launches.is_empty() {
                 state.start.record(&state.stream.stream).map_err(|error| failed(named(error)))?;
-                behind(0, &stream, &memory).map_err(failed)?;
+                after(0, &stream, &memory).map_err(failed)?;
             }
             for (place, launch) in launches.iter().enumerate() {
                 state.enqueue_often(launch, bound, times, place == 0)?;
-                behind(place, &stream, &memory).map_err(failed)?;
+                after(place, &stream, &memory).map_err(failed)?;
             }
             let timed = state.finish().map_err(failed)?;
             Ok(if SIMULATED { LaunchResult::default() } else { timed })
@@ -386,13 +390,13 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     fn call(&mut self, what: &str, bound: &[BufferId], enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         let failed = |reason| Error::Call { what: what.to_owned(), reason };
         if SIMULATED {
-            return Err(failed("a sim runs the kernels of this program only".to_owned()));
+            return Err(failed("the device sim only runs kernels of this program".to_owned()));
         }
         let cuda = |error| failed(named(error));
         self.with(None, |state| {
             let memory = bound.iter().map(|&id| state.memory(id)).collect::<Result<Vec<_>, _>>()?;
             let owner = Rc::clone(&state.stream);
-            // SAFETY: `owner` has the stream and its context, which cust opens as the device's primary one.
+            // SAFETY: `owner` keeps the stream and its context open, and cust opens the device's primary context.
             let stream = unsafe { GpuStream::new(state.stream.stream.as_inner().cast(), owner) };
             state.start.record(&state.stream.stream).map_err(cuda)?;
             enqueue(&stream, &memory).map_err(failed)?;
@@ -401,8 +405,10 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     }
 }
 
+/// Checks that the size of a buffer equals the number of copied bytes.
+///
 /// # Errors
-/// [`Error::Device`] when a buffer does not have as many bytes as are copied.
+/// Returns [`Error::Device`] when the sizes differ.
 fn check_size(doing: &'static str, buffer: usize, copied: usize) -> Result<(), Error> {
     let other = || Error::device(doing, format!("the buffer has {buffer} bytes, not {copied}"));
     (buffer == copied).then_some(()).ok_or_else(other)

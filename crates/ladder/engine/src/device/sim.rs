@@ -1,4 +1,4 @@
-//! What a simulated GPU can do and no other: have so many threads of the host, and be observed.
+//! Features that only the device `sim` has: a number of host threads, observers and access to the simulator.
 
 use devices::{Description, Limits};
 use libcuda::{DEFAULT_DEVICE, Kernel, Simulation};
@@ -15,29 +15,29 @@ use crate::launch::Launch;
 use crate::registry::DeviceProperties;
 
 impl Sim {
-    /// Opens a machine on `threads` host threads; 0 stands for one per core.
+    /// Opens the simulator with `threads` host threads; 0 means one per core.
     ///
     /// # Errors
-    /// [`Error::Device`] when the host cannot start the threads.
+    /// Returns [`Error::Device`] when the host cannot start the threads.
     pub fn open(kernels: &'static Kernels, threads: usize) -> Result<Self, Error> {
         Self::open_as(kernels, threads, None)
     }
 
-    /// Opens a machine that runs the same PTX as a GPU of this compute capability; `None` takes the newest PTX.
-    /// Kernels that only newer GPUs have are refused, as they are on that GPU.
+    /// Opens a simulator that runs the same PTX as a GPU of this compute capability; `None` selects the newest PTX.
+    /// Kernels that only newer GPUs have are rejected, as on such a GPU.
     ///
     /// # Errors
-    /// [`Error::Device`] when the host cannot start the threads.
+    /// Returns [`Error::Device`] when the host cannot start the threads.
     pub fn open_as(kernels: &'static Kernels, threads: usize, capability: Option<(u32, u32)>) -> Result<Self, Error> {
         let failed = |error| Error::device("starting the simulator", error);
         Self::open_with(kernels, Simulation::new(threads).map_err(failed)?, capability, None)
     }
 
-    /// Opens a machine that imitates the described device: its compute capability, and the number of blocks that run at
-    /// the same time, which is its number of multiprocessors times the blocks that each has room for.
+    /// Opens a simulator that imitates the described device: its compute capability, and the number of blocks that run
+    /// concurrently. That number is the product of the multiprocessors and the blocks that fit on each.
     ///
     /// # Errors
-    /// [`Error::Device`] when the description has no board, and when the host cannot start the threads.
+    /// Returns [`Error::Device`] when the description has no board, and when the host cannot start the threads.
     pub fn open_device(kernels: &'static Kernels, threads: usize, device: &Description) -> Result<Self, Error> {
         let failed = |error| Error::device("starting the simulator", error);
         let limits = Limits::named(&device.arch).map_err(|error| failed(error.to_string()))?;
@@ -45,10 +45,10 @@ impl Sim {
         Self::open_with(kernels, simulation, Some(limits.capability), Some(device.multiprocessors))
     }
 
-    /// Opens a machine like [`Sim::open_as`], which imitates a device with these properties.
+    /// Opens a simulator like [`Sim::open_as`] that imitates a device with these properties.
     ///
     /// # Errors
-    /// When [`Sim::open_as`] fails.
+    /// Returns the errors of [`Sim::open_as`].
     pub fn open_like(
         kernels: &'static Kernels,
         threads: usize,
@@ -59,16 +59,16 @@ impl Sim {
             return Self::open_as(kernels, threads, capability);
         }
         let failed = |error| Error::device("starting the simulator", error);
-        let usual = Description::open(DEFAULT_DEVICE).map_err(|error| failed(error.to_string()))?;
-        let description = Description { multiprocessors: device.multiprocessors, ..usual };
+        let default_device = Description::open(DEFAULT_DEVICE).map_err(|error| failed(error.to_string()))?;
+        let description = Description { multiprocessors: device.multiprocessors, ..default_device };
         let simulation = Simulation::of(&description, threads).map_err(failed)?;
         Self::open_with(kernels, simulation, capability, Some(device.multiprocessors))
     }
 
-    /// Opens a simulated GPU, perhaps one of several that have one memory.
+    /// Opens the device of a `simulation`, possibly one of several devices that share one memory.
     ///
     /// # Errors
-    /// [`Error::Device`] when its driver fails.
+    /// Returns [`Error::Device`] when the driver of the simulation fails.
     pub fn open_simulation(kernels: &'static Kernels, simulation: Simulation) -> Result<Self, Error> {
         Self::open_with(kernels, simulation, None, None)
     }
@@ -84,19 +84,19 @@ impl Sim {
             count => format!("simt, {count} host threads"),
         };
         let info = DeviceInfo { kind: "sim", name, multiprocessors, ..DeviceInfo::default() };
-        // Source lines are kept, so that faults can name the lines of Rust.
+        // Source lines are kept so that error messages can name the lines of the Rust source.
         let codes = Codes::new(kernels.modules, capability, SourceLines::Keep);
         let number = simulation.device() as u32;
         Self::open_on(Some(simulation), number, |_| Ok((info, codes)))
     }
 
-    /// Runs a launch with an observer that is made for its kernel, and returns the observer. When blocks are `chosen`,
-    /// only they run, and the contents of the buffers are meaningless afterwards: see [`simt::Launch::with_blocks`].
+    /// Runs a launch with an observer that is created for its kernel, and returns the observer. If blocks are `chosen`,
+    /// only these blocks run, and the buffers have meaningless contents afterwards: see [`simt::Launch::with_blocks`].
     ///
     /// # Errors
-    /// [`Error::Launch`] when there is no such kernel, when the arguments do not match its parameters, or when it
-    /// fails; [`Error::NeedsNewer`] when only newer devices have the kernel; [`Error::Ptx`] when its code cannot be
-    /// loaded.
+    /// Returns [`Error::Launch`] when the kernel does not exist, when the arguments do not match its parameters, or
+    /// when the kernel fails; [`Error::NeedsNewer`] when only newer devices have the kernel; [`Error::Ptx`] when its
+    /// code cannot be loaded.
     pub fn observe<O: Observer>(
         &mut self,
         launch: &Launch,
@@ -109,10 +109,10 @@ impl Sim {
         })
     }
 
-    /// Lets `run` run a launch on the simulator.
+    /// Prepares a launch and calls `run` to run it on the simulator.
     ///
     /// # Errors
-    /// When [`Sim::observe`] fails.
+    /// Returns the errors of [`Sim::observe`].
     pub fn launch_with<R>(
         &mut self,
         launch: &Launch,
@@ -122,19 +122,20 @@ impl Sim {
         self.with(Some(launch), |state| state.launch_with(launch, bound, run))
     }
 
-    /// Ends launches that are observed, counted, checked or given to [`Sim::launch_with`] after so many instructions of warps, with [`Error::Launch`].
+    /// Stops a launch with [`Error::Launch`] after `most` warp instructions. This limit applies to launches that are
+    /// observed, counted, checked or run by [`Sim::launch_with`].
     pub fn limit_instructions(&mut self, most: u64) {
-        // There is nothing in it that fails.
+        // The closure never fails.
         let _ = self.with(None, |state| {
             state.most_instructions = Some(most);
             Ok(())
         });
     }
 
-    /// The place of a buffer in memory: its first address and its size in bytes.
+    /// Returns the first address and the size in bytes of a buffer.
     ///
     /// # Errors
-    /// [`Error::Device`] when the buffer is not in use.
+    /// Returns [`Error::Device`] when the buffer is not in use.
     pub fn range(&self, id: BufferId) -> Result<(u64, u64), Error> {
         let DeviceMemory { address, bytes } = self.state.get().memory(id)?;
         Ok((address, bytes))
@@ -142,7 +143,7 @@ impl Sim {
 }
 
 impl State {
-    /// Lets `run` run a kernel on the simulated GPU's simulator.
+    /// Prepares a launch and calls `run` with the simulator of this device.
     pub(super) fn launch_with<R>(
         &mut self,
         launch: &Launch,
@@ -152,15 +153,15 @@ impl State {
         let Launch { grid, block, shared_bytes, .. } = *launch;
         let most = self.most_instructions;
         let run = |simulator: &mut Simulator, launch: &simt::Launch<'_>| {
-            let usual = simulator.config_mut().max_instructions;
-            simulator.config_mut().max_instructions = most.unwrap_or(usual);
+            let default_limit = simulator.config_mut().max_instructions;
+            simulator.config_mut().max_instructions = most.unwrap_or(default_limit);
             let result = run(simulator, launch);
-            simulator.config_mut().max_instructions = usual;
+            simulator.config_mut().max_instructions = default_limit;
             result
         };
         self.prepare(launch, bound, |function, args, _, _| {
             let kernel = Kernel { function: function.to_raw().addr(), grid, block, shared_bytes };
-            // SAFETY: there is an argument for each parameter, of the parameter's size.
+            // SAFETY: `prepare` ensures that there is an argument of the right size for each parameter.
             unsafe { libcuda::launch_with(kernel, args, run) }.map_err(|reason| Error::launch(launch, reason))
         })
     }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_drivers_log_becomes_part_of_the_one_line() {
+fn the_driver_log_is_joined_into_one_line() {
     let error = Error::Ptx { reason: "InvalidPtx".into(), log: "\nptxas error: line 3\n  fatal\n".into() };
     let text = error.to_string();
     assert!(text.contains("(ptxas error: line 3 | fatal)"), "{text}");

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn a_launch_reads_like_a_launch() {
+fn a_launch_is_displayed_in_cuda_syntax() {
     let launch = Launch {
         code: Code::Kernels,
         entry: "reduce_smem_dyn_128".into(),

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn names_are_suggested_by_part_and_by_letters() {
+fn names_are_suggested_by_substring_and_edit_distance() {
     let known = ["dram__bytes_read.sum", "dram__bytes_write.sum", "reduce"];
     let near = |given| near_names(given, known);
     assert_eq!(near("bytes_read"), ["dram__bytes_read.sum"]);
@@ -13,7 +13,7 @@ fn names_are_suggested_by_part_and_by_letters() {
 }
 
 #[test]
-fn a_near_name_is_suggested_and_a_far_one_is_not() {
+fn only_near_names_are_suggested() {
     let hint = |given| did_you_mean(given, "ladders", &["reduce", "transpose"]);
     assert_eq!(hint("redcue"), "did you mean `reduce`?");
     assert_eq!(hint("DUCE"), "did you mean `reduce`?");

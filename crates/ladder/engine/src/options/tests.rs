@@ -8,7 +8,7 @@ const DECLARED: &[Opt] = &[
 ];
 
 #[test]
-fn what_is_missing_has_its_default_and_what_is_unknown_is_refused() {
+fn missing_options_get_defaults_and_unknown_options_are_rejected() {
     let none = Options::default().complete("test", DECLARED).unwrap();
     assert_eq!((none.size("n"), none.text("op")), (1024, "sum"));
     let some = Options::default().with("op", "min").with("n", 7);
@@ -17,7 +17,7 @@ fn what_is_missing_has_its_default_and_what_is_unknown_is_refused() {
     assert_eq!(serde_json::to_string(&complete).unwrap(), r#"{"n":7,"op":"min"}"#);
     for (options, message) in [
         (Options::default().with("m", 7), "the ladder test has no option --m; it has --n, --op"),
-        (Options::default().with("op", "mni"), "`mni` is not possible for --op; the words are sum, min"),
+        (Options::default().with("op", "mni"), "`mni` is not a valid value for --op; the values are sum, min"),
         (Options::default().with("n", "x"), "`x` is not a size"),
     ] {
         let error = options.complete("test", DECLARED).unwrap_err();
@@ -27,7 +27,7 @@ fn what_is_missing_has_its_default_and_what_is_unknown_is_refused() {
 }
 
 #[test]
-fn combinations_are_all_there_in_order() {
+fn combinations_are_complete_and_ordered() {
     let sizes = vec![Value::Size(1), Value::Size(2)];
     let words = ["a", "b", "c"].map(|word| Value::Text(word.to_owned()));
     let all = combinations(&[("n", sizes), ("op", words.to_vec())]);

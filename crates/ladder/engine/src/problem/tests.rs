@@ -1,6 +1,6 @@
 use super::{Buffer, GUARD_BYTES, POISON, Role, Verdict};
 
-/// The reason why these floats are wrong with this tolerance.
+/// Returns the reason why these floats are wrong with this tolerance.
 fn why(found: &[f32], expected: &[f64], tolerance: f64) -> Option<String> {
     let outputs = [bytemuck::cast_slice(found).to_vec()];
     match Verdict::of_floats_within::<f32>(&outputs, expected, |_| tolerance, |at| format!("element {at}")) {
@@ -20,7 +20,7 @@ fn floats_are_right_within_the_tolerance() {
 }
 
 #[test]
-fn a_tolerance_is_that_of_its_element() {
+fn each_element_has_a_separate_tolerance() {
     let outputs = [bytemuck::cast_slice(&[1.0f64, 1.0]).to_vec()];
     let verdict = |least| {
         Verdict::of_floats_within::<f64>(&outputs, &[0.0, 2.0], |at| [1.0, least][at], |at| at.to_string()).is_right()
@@ -43,7 +43,7 @@ fn nan_and_infinities_are_right_only_where_they_are_expected() {
     ] {
         assert!(why(&[found], &[expected], 0.5).is_some(), "{found} for {expected}");
     }
-    // An infinite tolerance stands for a sum that may overflow. It does not make a NaN right.
+    // An infinite tolerance means that the sum may overflow. It does not accept a NaN.
     assert_eq!(why(&[f32::INFINITY], &[1e300], infinity), None);
     assert!(why(&[f32::NAN], &[1.0], infinity).is_some());
     assert!(why(&[1.0], &[infinity], infinity).is_some());
@@ -51,10 +51,10 @@ fn nan_and_infinities_are_right_only_where_they_are_expected() {
 }
 
 #[test]
-fn poison_is_named_in_a_wrong_float() {
+fn a_poisoned_float_is_reported_as_unwritten() {
     let poison = f32::from_bits(u32::from_ne_bytes([POISON; 4]));
     let wrong = why(&[poison], &[1.0], 0.5).expect("not 1");
-    assert!(wrong.contains("which is what was there before"), "{wrong}");
+    assert!(wrong.contains("the value from before the launch"), "{wrong}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! A session's buffers on a device: filled, restored, poisoned, and taken in turn so that a timed launch finds its data
-//! outside of the L2 cache.
+//! A session's buffers on a device. The buffers are filled, restored and poisoned, and timed launches rotate through
+//! sets of them to find their data outside of the L2 cache.
 
 use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule, not_enough_memory};
 use crate::error::Error;
@@ -10,15 +10,16 @@ use crate::registry::Rung;
 /// The device memory that is kept free for the driver and the kernels' module.
 const HEADROOM: u64 = 64 << 20;
 
-/// How long the device is kept busy before a timed launch, in nanoseconds: longer than the driver takes to enqueue the
-/// launch.
+/// The time for which the device is kept busy before a timed launch, in nanoseconds. The driver enqueues the launch in
+/// less time.
 const HOLD_NS: u64 = 30_000;
 
-/// The combined size of the sets of buffers that launches rotate through, as a multiple of the L2 cache.
+/// The total size of the buffer sets that launches rotate through, as a multiple of the L2 cache size.
 const ROTATION: u64 = 4;
-/// The most sets. If this many sets fit into the L2 cache, launches are timed with their data in the cache.
+/// The maximum number of sets. If this many sets fit into the L2 cache, launches are timed with their data in the
+/// cache.
 const MOST_SETS: u64 = 64;
-/// The size of the memory that is read to displace everything else from the L2, as a multiple of the cache.
+/// The size of the memory that is read to evict other data from the L2 cache, as a multiple of the cache size.
 const SCRATCH: u64 = 2;
 
 /// The buffers of a problem on a device.
@@ -26,27 +27,28 @@ pub(super) struct Buffers<'a, D: Device + ?Sized> {
     pub(super) device: &'a mut D,
     problem: &'a dyn Problem,
     sets: Vec<Set>,
-    /// The set that the last launch ran on.
+    /// The index of the set that the last launch ran on.
     current: usize,
-    /// A copy on the device of each buffer that is an input, to restore it from.
+    /// For each buffer that is an input, a copy on the device to restore the buffer from.
     copies: Vec<Option<BufferId>>,
-    /// The memory that is read to displace everything else from the L2.
+    /// The memory that is read to evict other data from the L2 cache.
     scratch: Option<BufferId>,
-    /// Whether the L2 may hold changed inputs, which a timed launch would have to write back.
+    /// Whether the L2 cache may hold changed inputs, which would be written back during a timed launch.
     l2_contaminated: bool,
 }
 
-/// The buffers' contents after a launch.
+/// The contents of the buffers after a launch.
 #[derive(Default)]
 pub(super) struct Outputs {
-    /// The bytes of each output and sum that the launch had to write.
+    /// The bytes of each output and sum that the launch was expected to write.
     pub(super) written: Vec<Vec<u8>>,
-    /// A description of memory that the launch changed although it must not.
+    /// A description of memory that the launch must not change but changed.
     pub(super) violation: Option<String>,
 }
 
 impl Outputs {
-    /// The verdict on the written bytes, or the violation. An error inside of the outputs is reported before a violation.
+    /// Returns the verdict on the written bytes, or the violation. A wrong output is reported in preference to a
+    /// violation.
     pub(super) fn verdict(&self, of_written: Verdict) -> Verdict {
         match (&of_written, &self.violation) {
             (Verdict::Right, Some(why)) => Verdict::Wrong(why.clone()),
@@ -57,12 +59,12 @@ impl Outputs {
 
 struct Set {
     buffers: Vec<BufferId>,
-    /// Whether an in-place rung has destroyed the inputs.
+    /// Whether an in-place rung has overwritten the inputs.
     dirty: bool,
 }
 
 impl<'a, D: Device + ?Sized> Buffers<'a, D> {
-    /// Allocates one set and fills its inputs, with copies of them on the device where they are `restorable`.
+    /// Allocates one set and fills its inputs. If `restorable`, also keeps copies of the inputs on the device.
     pub(super) fn new(device: &'a mut D, problem: &'a dyn Problem, restorable: bool) -> Result<Self, Error> {
         check_room(device, problem, restorable)?;
         let mut buffers = Self {
@@ -91,23 +93,24 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(buffers)
     }
 
-    /// Adds sets to take in turn, and memory to read between launches, so that a launch finds its data outside of the L2
-    /// cache of a device that has one.
+    /// Adds sets of buffers to rotate through, and memory to read between launches. A launch then finds its data
+    /// outside of the L2 cache, on devices that have one.
     pub(super) fn rotate(&mut self) -> Result<(), Error> {
         let Some(l2) = self.device.info().l2_bytes.filter(|&l2| l2 > 0) else {
             return Ok(());
         };
         let buffers = self.described();
         let of_a_set: u64 = buffers.iter().map(Buffer::allocated_bytes).sum();
-        let wanted = (ROTATION * l2).div_ceil(self.problem.facts().bytes.max(1));
+        let target_sets = (ROTATION * l2).div_ceil(self.problem.facts().bytes.max(1));
         let fitting = 1 + self.room() / 2 / of_a_set.max(1);
-        for _ in 1..wanted.min(fitting).min(MOST_SETS) {
+        for _ in 1..target_sets.min(fitting).min(MOST_SETS) {
             self.add_set()?;
             self.restore(self.sets.len() - 1)?;
         }
         if SCRATCH * l2 <= self.room() {
             let scratch = self.device.alloc(host_size(SCRATCH * l2))?;
-            // A read of uninitialized memory would be reported by `compute-sanitizer --tool initcheck`, millions of times.
+            // `compute-sanitizer --tool initcheck` would report millions of reads of this memory if it were
+            // uninitialized.
             self.device.fill(scratch, 0)?;
             self.scratch = Some(scratch);
             self.l2_contaminated = true;
@@ -115,12 +118,12 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(())
     }
 
-    /// The problem's buffers on this device.
+    /// Returns the problem's buffers on this device.
     pub(super) fn described(&self) -> Vec<Buffer> {
         self.problem.buffers(self.device.info().properties())
     }
 
-    /// Bytes of device memory that further buffers may take.
+    /// Returns the bytes of device memory that are available for further buffers.
     fn room(&self) -> u64 {
         let free = self.device.free_bytes().unwrap_or(u64::MAX);
         free.saturating_sub(HEADROOM)
@@ -130,12 +133,12 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         self.sets.len()
     }
 
-    /// The buffers of the current set, in the problem's order.
+    /// Returns the buffers of the current set, in the problem's order.
     pub(super) fn ids(&self) -> &[BufferId] {
         &self.sets[self.current].buffers
     }
 
-    /// The device and the buffers for a launch of this rung, whose effect on the inputs is remembered.
+    /// Returns the device and the buffers for a launch of this rung, and records the rung's effect on the inputs.
     pub(super) fn for_launch_of(&mut self, rung: &Rung) -> (&mut D, &[BufferId]) {
         let set = &mut self.sets[self.current];
         set.dirty |= rung.in_place;
@@ -143,7 +146,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         (self.device, &set.buffers)
     }
 
-    /// The device, and the buffers of the current set.
+    /// Returns the device and the buffers of the current set.
     pub(super) fn device_and_ids(&mut self) -> (&mut D, &[BufferId]) {
         (self.device, &self.sets[self.current].buffers)
     }
@@ -158,7 +161,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 
     fn add_set(&mut self) -> Result<(), Error> {
-        // The set is stored before it is filled, so that its buffers are freed if a later allocation fails.
+        // Store the set before filling it, so that its buffers are freed if a later allocation fails.
         self.sets.push(Set { buffers: Vec::new(), dirty: false });
         for buffer in self.described() {
             let id = self.device.alloc(host_size(buffer.allocated_bytes()))?;
@@ -171,7 +174,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(())
     }
 
-    /// Fills the buffers of the current set whose role is `chosen` with one byte.
+    /// Fills the buffers of the current set whose role satisfies `chosen` with one byte.
     fn fill(&mut self, chosen: fn(Role) -> bool, byte: u8) -> Result<(), Error> {
         let buffers = self.described();
         for (&id, buffer) in self.sets[self.current].buffers.iter().zip(buffers) {
@@ -182,7 +185,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(())
     }
 
-    /// Downloads what a launch left in the buffers among its arguments that are not inputs.
+    /// Downloads the contents that a launch left in its buffer arguments, except inputs.
     pub(super) fn download(&mut self, launch: &Launch) -> Result<Outputs, Error> {
         let mut outputs = Outputs::default();
         let buffers = self.described();
@@ -209,10 +212,10 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
             if let (Some(place), None) = (changed, &outputs.violation) {
                 outputs.violation = Some(match is_left_zeroed {
                     true => format!(
-                        "byte {place} of the workspace is not 0 after the launch, and the next launch counts on that"
+                        "byte {place} of the workspace is not 0 after the launch, and the next launch relies on that"
                     ),
                     false => {
-                        format!("byte {} was written, behind the {written} bytes of the output", written + place as u64)
+                        format!("byte {} was written, beyond the {written} bytes of the output", written + place as u64)
                     }
                 });
             }
@@ -223,7 +226,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(outputs)
     }
 
-    /// Downloads the whole of all buffers of the current set, in the problem's order.
+    /// Downloads all buffers of the current set with their guards, in the problem's order.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn contents(&mut self) -> Result<Vec<Vec<u8>>, Error> {
         let buffers = self.described();
@@ -256,7 +259,8 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         self.fill(Role::is_poisoned, self.poison())
     }
 
-    /// The value of each byte of an output before a checked launch: [`POISON`], or another one for each random schedule.
+    /// Returns the value of each byte of an output before a checked launch: [`POISON`], or a value that depends on the
+    /// random schedule.
     fn poison(&self) -> u8 {
         match self.device.schedule() {
             Schedule::Random(seed) => (seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8,
@@ -291,7 +295,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 }
 
-/// Whether a set of buffers fits, with a copy of the inputs or without.
+/// Checks that a set of buffers fits, with or without a copy of the inputs.
 fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable: bool) -> Result<(), Error> {
     let buffers = problem.buffers(device.info().properties());
     let need = buffers.iter().map(|buffer| {
@@ -299,7 +303,7 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
         buffer.allocated_bytes() * (1 + u64::from(is_copied))
     });
     let need: u64 = need.sum();
-    // The host keeps the inputs and outputs too. For the simulator, the host's memory is also the device's.
+    // The host keeps a copy of the inputs and outputs. For the simulator, host memory is also the device's memory.
     let on_host: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
     let simulated = if device.info().kind == "sim" { need } else { 0 };
     for (place, need, free) in
@@ -319,7 +323,8 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
     Ok(())
 }
 
-/// A size beyond the host's address space did not fit into the device either.
+/// Converts a number of bytes to a host size. A size beyond the host's address space does not fit into the device
+/// either.
 fn host_size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

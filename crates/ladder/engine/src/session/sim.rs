@@ -1,4 +1,4 @@
-//! What a session can do on the simulator and on no other device.
+//! The functions of a session that only work on the simulator.
 
 use simt::observe::Observer;
 use simt::{Function, LaunchError, Simulator};
@@ -10,12 +10,12 @@ use crate::launch::Launch;
 use crate::problem::Verdict;
 use crate::registry::Rung;
 
-/// Launches on the simulator can be observed.
+/// Launches on the simulator that can be observed.
 impl Session<'_, Sim> {
-    /// Launches once, as [`Session::check`] does, with an observer: [`Sim::observe`].
+    /// Launches once like [`Session::check`], with an observer: [`Sim::observe`].
     ///
     /// # Errors
-    /// When [`Sim::observe`] fails, and with [`Error::Device`] when a copy fails.
+    /// Returns the errors of [`Sim::observe`], and [`Error::Device`] when a copy fails.
     pub fn observe<O: Observer>(
         &mut self,
         rung: &Rung,
@@ -28,10 +28,10 @@ impl Session<'_, Sim> {
         device.observe(launch, ids, chosen, observer)
     }
 
-    /// Launches once, as [`Session::check`] does, and lets `run` do it: [`Sim::launch_with`].
+    /// Prepares a launch like [`Session::check`] and calls `run` to run it: [`Sim::launch_with`].
     ///
     /// # Errors
-    /// When [`Session::observe`] fails.
+    /// Returns the errors of [`Session::observe`].
     pub fn launch_with<R>(
         &mut self,
         rung: &Rung,
@@ -43,11 +43,10 @@ impl Session<'_, Sim> {
         device.launch_with(launch, ids, run)
     }
 
-    /// Launches once, as [`Session::check`] does, with checks, and returns what they have found; of a launch that fails
-    /// too.
+    /// Launches once like [`Session::check`], with sanitizers, and returns their findings, even when the launch fails.
     ///
     /// # Errors
-    /// When [`Session::check`] fails and no check says why.
+    /// Returns the errors of [`Session::check`] when no finding explains the failure.
     pub fn sanitize(&mut self, rung: &Rung, launch: &Launch, checks: Checks) -> Result<Vec<Finding>, Error> {
         self.buffers.device.set_checks(checks);
         let launched = self.launch(rung, launch, Buffers::prepare_poisoned);
@@ -62,29 +61,30 @@ impl Session<'_, Sim> {
     /// Compares the outputs of the last launch with the reference.
     ///
     /// # Errors
-    /// [`Error::Device`] when an output cannot be copied. A wrong result is a [`Verdict`].
+    /// Returns [`Error::Device`] when an output cannot be copied. A wrong result is a [`Verdict`].
     pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         let outputs = self.buffers.download(launch)?;
         Ok(self.verdict_of(rung, launch, &outputs))
     }
 
-    /// Ends the following launches with an observer, or by [`Session::launch_with`], after so many instructions of warps: [`Sim::limit_instructions`].
+    /// Limits the warp instructions of the following launches with an observer or by [`Session::launch_with`]:
+    /// [`Sim::limit_instructions`].
     pub fn limit_instructions(&mut self, most: u64) {
         self.buffers.device.limit_instructions(most);
     }
 
-    /// What is in the problem's buffers, with the guards behind them.
+    /// Returns the contents of the problem's buffers, including the guards.
     ///
     /// # Errors
-    /// [`Error::Device`] when a buffer cannot be copied.
+    /// Returns [`Error::Device`] when a buffer cannot be copied.
     pub fn memory(&mut self) -> Result<Vec<Vec<u8>>, Error> {
         self.buffers.contents()
     }
 
-    /// The places of the problem's buffers in memory: their first addresses and their sizes in bytes.
+    /// Returns the first address and the size in bytes of each of the problem's buffers.
     ///
     /// # Errors
-    /// [`Error::Device`] when a buffer is not in use, which does not happen while the session exists.
+    /// Returns [`Error::Device`] when a buffer is not in use, which does not happen during the session.
     pub fn ranges(&self) -> Result<Vec<(u64, u64)>, Error> {
         let ids = self.buffers.ids().iter();
         ids.map(|&id| self.buffers.device.range(id)).collect()

@@ -14,7 +14,7 @@ fn the_same_size_written_four_ways() {
 }
 
 #[test]
-fn what_is_not_a_size_is_refused() {
+fn invalid_sizes_are_rejected() {
     for text in [
         "",
         "M",
@@ -53,12 +53,12 @@ fn blocks_in_one_to_three_dimensions() {
 
 proptest! {
     #[test]
-    fn any_number_reads_back(n: u64) {
+    fn any_number_round_trips(n: u64) {
         prop_assert_eq!(parse_size(&n.to_string()).unwrap(), n);
     }
 
     #[test]
-    fn any_block_reads_back(block in [1u32.., 1u32.., 1u32..]) {
+    fn any_block_round_trips(block in [1u32.., 1u32.., 1u32..]) {
         prop_assert_eq!(parse_block(&dims(block)).unwrap(), block);
     }
 

@@ -20,18 +20,18 @@ use cli::Error;
 use cli::command::{Command, CommandArgs, WRONG, progress_bar};
 use cli::output::{Document, Format};
 
-/// The message when Nsight Compute is missing, without which nothing counts on a GPU.
-const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor where it is usually installed; install \
-                      nsight-compute (part of the CUDA toolkit) or name it with --ncu";
+/// The message when Nsight Compute is missing. No other tool counts on a GPU.
+const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor in its usual folder; install \
+                      nsight-compute (part of the CUDA toolkit) or give its path with --ncu";
 pub(crate) const AGREE: Command = Command {
     name: "agree",
-    about: "Compare what the simulator counts of ladders with what Nsight Compute counts on a GPU; exit code 1 where a \
+    about: "Compare the simulator's counters for ladders with Nsight Compute's on a GPU; exit code 1 if a \
             difference is unexplained",
     arguments: CommandArgs::<Arguments>::arguments,
     execute: |matches, env, to| {
-        let CommandArgs { targets, own } = CommandArgs::<Arguments>::read(env, matches)?;
+        let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
         let cases = cases(env.catalog, &targets.names, &targets.given, targets.block())?;
-        let record = Comparisons { runs: measure(&cases, own.ncu.as_deref(), env)? };
+        let record = Comparisons { runs: measure(&cases, args.ncu.as_deref(), env)? };
         Format::default().write(&show::report(&record), env.style(), to.out)?;
         Ok(if record.is_explained() { 0 } else { WRONG })
     },
@@ -39,18 +39,18 @@ pub(crate) const AGREE: Command = Command {
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// Nsight Compute's program [default: found in PATH and where it is installed]
+    /// Nsight Compute's program [default: searched in PATH and in its usual folder]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
 }
 
-/// The report of recorded comparisons.
+/// Returns the report for recorded comparisons.
 pub(crate) fn of_records(records: &[results::Record]) -> Result<Document, Error> {
     let record = Comparisons::of_records(records);
     Ok(show::report(&record.map_err(|why| Error::Request(format!("the records of `agree` cannot be shown: {why}")))?))
 }
 
-/// Compares the cases.
+/// Runs the comparisons of all cases.
 fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<ComparedRun>, Error> {
     let plans = cases.iter().map(|case| plan(&case.selection, case.block, DeviceProperties::default()));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
@@ -58,18 +58,18 @@ fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<Co
     for plan in &mut plans {
         plan.leave_out_unsupported(&*device)?;
         if plan.launches().is_empty() {
-            return Err(Error::Request(format!("nothing is left to profile: {}", plan.left_out().join("; "))));
+            return Err(Error::Request(format!("there is nothing to profile: {}", plan.left_out().join("; "))));
         }
     }
-    // It is closed before another process is profiled on it.
+    // Close the device before another process is profiled on it.
     drop(device);
-    // Tools that do not work are reported before minutes are spent.
+    // Report broken tools before spending minutes on measurements.
     if let Some((_, launch)) = plans.iter().flat_map(Plan::launches).next() {
         gpu.changes(&launch.entry)?;
     }
 
     let mut sim = Sim::open_like(env.catalog.kernels, 0, gpu.info.compute_capability, gpu.info.properties())?;
-    // For each rung of the simulator, and for each case of Nsight Compute and of ptxas.
+    // One step for each rung on the simulator, and one for Nsight Compute and for ptxas in each case.
     let steps = plans.iter().map(|plan| plan.launches().len() + 2);
     let bar = progress_bar(steps.sum(), env.terminal);
     let compare = |(case, plan): (&Case, Plan)| {
@@ -83,10 +83,10 @@ fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<Co
     Ok(runs)
 }
 
-/// Opens the GPU and finds the tools that measure and explain.
+/// Opens the GPU and finds the tools for measuring and explaining.
 ///
 /// # Errors
-/// [`Error::Request`] with everything that is missing, so that the user can fix it all at once.
+/// Returns [`Error::Request`] with everything that is missing, so that the user can fix all of it at once.
 fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Device>), Error> {
     let mut missing = Vec::new();
     let device = match (env.open)(Choice::Gpu) {
@@ -97,14 +97,14 @@ fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Devi
         }
         Err(error) => return Err(error.into()),
     };
-    let capability = device.as_ref().map(|own| own.info().compute_capability);
+    let capability = device.as_ref().map(|device| device.info().compute_capability);
     let program = ncu::find(named).map_err(|error| {
         missing.push(match error {
             analysis::Error::NoNcu(_) => NO_NCU.to_owned(),
             other => other.to_string(),
         });
     });
-    // Without a GPU, the tools are looked for as for the newest.
+    // Without a GPU, search for the tools of the newest architecture.
     let newest = env.catalog.kernels.newest_for(None)?;
     let newest = newest.map(|ptx| ptx.capability);
     let explain = (env.explain)(capability.unwrap_or(newest));

@@ -6,8 +6,8 @@ use analysis::agree::record::{COUNTED, ComparedRun, Comparison, Comparisons, Gpu
 
 use cli::output::{Column, Document, Importance, Table, number};
 
-/// The report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
-/// cannot be compared, and where the record was measured.
+/// Returns the report of a record: the number of comparisons in each class, every number that is not exact, the numbers
+/// that cannot be compared, and where the record was measured.
 pub(super) fn report(record: &Comparisons) -> Document {
     let mut report = Document::default();
     if record.runs.is_empty() {
@@ -31,7 +31,7 @@ pub(super) fn report(record: &Comparisons) -> Document {
 }
 
 fn summary(record: &Comparisons) -> Table {
-    let names = COUNTED.map(|class| class.map_or("0 on both".to_owned(), |own| own.to_string()));
+    let names = COUNTED.map(|class| class.map_or("0 on both".to_owned(), |class| class.to_string()));
     let words = ["ladder", "problem"].map(Column::text);
     let numbers = ["rungs".to_owned()].into_iter().chain(names);
     let mut table = Table::new(words.into_iter().chain(numbers.map(Column::number)));
@@ -102,10 +102,10 @@ fn difference(comparison: &Comparison) -> String {
     }
 }
 
-/// Instructions and branches, which are those of PTX on one side and of SASS on the other.
+/// Returns the instruction and branch counts, which are PTX counts on the simulator and SASS counts on the GPU.
 fn information(run: &ComparedRun) -> Table {
     let names = [INSTRUCTIONS, BRANCHES, UNIFORM].into_iter();
-    let here = names.filter(|name| run.request.metrics.iter().any(|own| own == name));
+    let here = names.filter(|name| run.request.metrics.iter().any(|metric| metric == name));
     let here: Vec<_> = here.filter_map(find).collect();
     let headings = here.iter().flat_map(|metric| {
         let ptx = format!("{} (PTX)", metric.heading);
@@ -124,18 +124,18 @@ fn information(run: &ComparedRun) -> Table {
     table
 }
 
-/// The metrics, with the rule for when each agrees.
+/// Returns the metrics, each with its rule for agreement.
 fn compared() -> Table {
     let mut table = Table::new([
         Column::text("metric"),
         Column::name("name").of(Importance::Medium),
-        Column::text("the GPU's has to be"),
+        Column::text("the GPU's value must be"),
     ]);
     for metric in METRICS.iter() {
         let rule = match metric.rule {
             Rule::Requests | Rule::Counts => "the same",
-            Rule::TwoPlaces => "the same to two places",
-            Rule::Arbitrated => "on the GPU up to 6 % more, for arbitration",
+            Rule::TwoPlaces => "equal to two decimal places",
+            Rule::Arbitrated => "up to 6 % more on the GPU, for arbitration",
             Rule::Information => "not compared: PTX on one side, SASS on the other",
         };
         table.row([metric.heading.as_str(), &metric.name, rule]);
@@ -143,11 +143,11 @@ fn compared() -> Table {
     table
 }
 
-/// Adds each place of measurement once, with the runs that were measured there and the rungs that they lack.
+/// Lists each measurement device once, with its runs and the rungs that are missing from them.
 fn circumstances(record: &Comparisons, report: &mut Document) {
     let mut places: Vec<(&GpuContext, Vec<&str>)> = Vec::new();
     for run in &record.runs {
-        match places.iter_mut().find(|(own, _)| **own == run.measured) {
+        match places.iter_mut().find(|(context, _)| **context == run.measured) {
             Some((_, ladders)) => ladders.push(&run.ladder),
             None => places.push((&run.measured, vec![&run.ladder])),
         }
@@ -158,11 +158,11 @@ fn circumstances(record: &Comparisons, report: &mut Document) {
     }
     let mut last = String::new();
     for run in &record.runs {
-        let is_lacking = |name: &String| run.request.metrics.iter().all(|own| own != name);
+        let is_lacking = |name: &String| run.request.metrics.iter().all(|metric| metric != name);
         let lacking = METRICS.iter().filter(|metric| is_lacking(&metric.name));
         let lacking: Vec<&str> = lacking.map(|metric| metric.heading.as_str()).collect();
         let line = format!("{}: not counted: {}", run.ladder, lacking.join("; "));
-        // Several runs on the same GPU are listed once.
+        // List several runs on the same GPU once.
         if !lacking.is_empty() && line != last {
             report.note(line.clone());
             last = line;

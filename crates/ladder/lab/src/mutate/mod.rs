@@ -1,4 +1,4 @@
-//! `lab mutate`: changes the PTX of rungs one instruction at a time, and tests whether the checks notice.
+//! `lab mutate`: changes the PTX of rungs one instruction at a time, and tests whether the checks detect the changes.
 
 mod show;
 
@@ -29,32 +29,32 @@ pub(crate) const MUTATE: Command = Command {
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// The changes that are known to remain unnoticed, with their reasons
+    /// File of the mutants that are known to survive, with the reasons
     #[arg(long, value_name = "PATH", default_value = "host/mutants.toml")]
     reasons: PathBuf,
-    /// Where verdicts are kept, so that the next run goes on
+    /// File for verdicts, from which the next run continues
     #[arg(long, value_name = "PATH", default_value = "target/mutants.jsonl")]
     kept: PathBuf,
-    /// Forget the verdicts that were kept
+    /// Discard the kept verdicts
     #[arg(long)]
     again: bool,
-    /// Run only so many mutants, spread evenly over the rungs
+    /// Run a sample of COUNT mutants, spread evenly over the rungs
     #[arg(long, value_name = "COUNT")]
     sample: Option<usize>,
-    /// Which sample: the same number takes the same mutants
+    /// Seed of the sample: the same number selects the same mutants
     #[arg(long, value_name = "NUMBER", default_value_t = 0, requires = "sample")]
     seed: u64,
-    /// Threads of this machine [default: one for each core]
+    /// Number of host threads [default: one for each core]
     #[arg(long, value_name = "COUNT")]
     threads: Option<usize>,
     #[command(flatten)]
     format: Format,
 }
 
-/// A run of mutants, and what it took.
+/// A run of mutants, with its duration.
 struct Run<'a> {
     outcomes: &'a [MutantResult<'a>],
-    /// The reasons that are about no mutant of this run.
+    /// The reasons that apply to no mutant of this run.
     unused: Vec<&'a Reason>,
     threads: usize,
     took: Duration,
@@ -84,9 +84,9 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     bar.finish_and_clear();
 
     let is_used =
-        |reason: &Reason| outcomes.iter().any(|own| own.reason.is_some_and(|used| std::ptr::eq(used, reason)));
+        |reason: &Reason| outcomes.iter().any(|outcome| outcome.reason.is_some_and(|used| std::ptr::eq(used, reason)));
     let unused = if targets.is_empty() && args.sample.is_none() && !is_interrupted() {
-        reasons.iter().filter(|own| !is_used(own)).collect()
+        reasons.iter().filter(|reason| !is_used(reason)).collect()
     } else {
         Vec::new()
     };

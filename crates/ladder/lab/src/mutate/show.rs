@@ -1,4 +1,5 @@
-//! What became of mutants, in tables: for each ladder how many were caught and by what, and those that were not.
+//! The results of mutants, in tables: for each ladder, the number of caught mutants by what caught them, and the
+//! survivors.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use serde::Serialize;
 use super::Run;
 use cli::output::{Column, Context, Document, Importance, Table};
 
-/// A mutant, for programs.
+/// A mutant in JSON.
 #[derive(Serialize)]
 struct MutantRecord<'a> {
     ladder: &'a str,
@@ -24,15 +25,15 @@ struct MutantRecord<'a> {
     equivalent: Option<bool>,
 }
 
-/// How many mutants there are of each kind of verdict.
+/// The number of mutants for each kind of verdict.
 #[derive(Default)]
 struct Counts {
     caught: BTreeMap<Caught, usize>,
     unchanged: usize,
     same_memory: usize,
-    /// Those that mean the same, for a reason that is written down.
+    /// Mutants that are equivalent to the kernel for a known reason.
     equivalent: usize,
-    /// Those that remain unnoticed, for a reason that is written down.
+    /// Mutants that survive for a known reason.
     known: usize,
     unexplained: usize,
     unreached: usize,
@@ -42,8 +43,8 @@ struct Counts {
 impl Counts {
     fn of<'a>(outcomes: impl Iterator<Item = &'a MutantResult<'a>>) -> Self {
         let mut counts = Self::default();
-        for own in outcomes {
-            match (&own.verdict, own.reason) {
+        for outcome in outcomes {
+            match (&outcome.verdict, outcome.reason) {
                 (MutantVerdict::Caught { by, .. }, _) => *counts.caught.entry(*by).or_default() += 1,
                 (MutantVerdict::Unchanged { .. }, _) => counts.unchanged += 1,
                 (MutantVerdict::SameMemory { .. }, _) => counts.same_memory += 1,
@@ -61,7 +62,7 @@ impl Counts {
         self.caught.values().sum()
     }
 
-    /// Those that change what the kernel does.
+    /// Returns the number of mutants that change the kernel's behavior.
     fn changing(&self) -> usize {
         self.all_caught() + self.known + self.unexplained
     }
@@ -83,35 +84,35 @@ impl Counts {
 /// The subject of the recorded tables.
 const MUTANTS: &str = "mutants";
 
-/// The tables, and a record of each mutant.
+/// Returns the tables, and a record of each mutant.
 pub(super) fn document(run: &Run<'_>, provenance: Provenance) -> Document {
     let mut document = tables(run);
     let context = Context { device: "sim".to_owned(), conditions: String::new(), provenance };
     document.recorded(reasons(run).records(&context));
     document.measured(context);
-    for own in run.outcomes {
+    for outcome in run.outcomes {
         document.record(&MutantRecord {
-            ladder: own.kernel.ladder.name,
-            rung: own.kernel.rung.name,
-            entry: &own.kernel.entry,
-            mutation: own.mutant.mutation.name,
-            instruction: &own.mutant.instruction,
-            occurrence: own.mutant.occurrence,
-            edit: &own.mutant.edit.what,
-            verdict: &own.verdict,
-            reason: own.reason.map(|own| own.reason.as_str()),
-            equivalent: own.reason.map(|own| own.equivalent),
+            ladder: outcome.kernel.ladder.name,
+            rung: outcome.kernel.rung.name,
+            entry: &outcome.kernel.entry,
+            mutation: outcome.mutant.mutation.name,
+            instruction: &outcome.mutant.instruction,
+            occurrence: outcome.mutant.occurrence,
+            edit: &outcome.mutant.edit.what,
+            verdict: &outcome.verdict,
+            reason: outcome.reason.map(|reason| reason.reason.as_str()),
+            equivalent: outcome.reason.map(|reason| reason.equivalent),
         });
     }
-    for own in run.outcomes.iter().filter(|own| own.is_unexplained()) {
-        let MutantVerdict::Survived { what } = &own.verdict else { continue };
-        let (rung, mutation) = (own.kernel.rung.name, own.mutant.mutation.name);
-        let (instruction, edit) = (&own.mutant.instruction, &own.mutant.edit.what);
-        document.note(format!("not noticed: {rung}, {mutation} at `{instruction}` ({edit}): {what}"));
+    for outcome in run.outcomes.iter().filter(|outcome| outcome.is_unexplained()) {
+        let MutantVerdict::Survived { what } = &outcome.verdict else { continue };
+        let (rung, mutation) = (outcome.kernel.rung.name, outcome.mutant.mutation.name);
+        let (instruction, edit) = (&outcome.mutant.instruction, &outcome.mutant.edit.what);
+        document.note(format!("unexplained survivor: {rung}, {mutation} at `{instruction}` ({edit}): {what}"));
     }
-    for own in &run.unused {
-        let (rung, mutation, instruction) = (&own.rung, &own.mutation, &own.instruction);
-        document.note(format!("a reason that no mutant needs: {rung}, {mutation} at `{instruction}`"));
+    for reason in &run.unused {
+        let (rung, mutation, instruction) = (&reason.rung, &reason.mutation, &reason.instruction);
+        document.note(format!("unused reason: {rung}, {mutation} at `{instruction}`"));
     }
     let (threads, seconds) = (run.threads, run.took.as_secs_f64());
     document.note(format!("{} mutants on {threads} threads in {seconds:.1} s", run.outcomes.len()));
@@ -128,13 +129,13 @@ fn tables(run: &Run<'_>) -> Document {
         let others = others.map(|heading| Column::number(heading).of(Importance::Low));
         [Column::name(first)].into_iter().chain(counts).chain(by).chain(uncaught).chain(others).collect::<Vec<_>>()
     };
-    let of = |is: &dyn Fn(&MutantResult<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|own| is(own)));
+    let of = |is: &dyn Fn(&MutantResult<'_>) -> bool| Counts::of(run.outcomes.iter().filter(|outcome| is(outcome)));
 
     let mut table = Table::new(headings("ladder")).with_results_of(MUTANTS, "by ladder");
-    let mut names: Vec<&str> = run.outcomes.iter().map(|own| own.kernel.ladder.name).collect();
+    let mut names: Vec<&str> = run.outcomes.iter().map(|outcome| outcome.kernel.ladder.name).collect();
     names.dedup();
     for name in &names {
-        table.row(of(&|own| own.kernel.ladder.name == *name).row(name));
+        table.row(of(&|outcome| outcome.kernel.ladder.name == *name).row(name));
     }
     if names.len() > 1 {
         table.row(of(&|_| true).row("all"));
@@ -143,7 +144,7 @@ fn tables(run: &Run<'_>) -> Document {
 
     let mut table = Table::new(headings("mutation")).with_results_of(MUTANTS, "by mutation");
     for mutation in mutate::mutations::ALL {
-        let counts = of(&|own| own.mutant.mutation.name == mutation.name);
+        let counts = of(&|outcome| outcome.mutant.mutation.name == mutation.name);
         if counts.changing() + counts.equivalent + counts.same_memory + counts.unchanged + counts.unreached > 0 {
             table.row(counts.row(mutation.name));
         }
@@ -152,14 +153,14 @@ fn tables(run: &Run<'_>) -> Document {
     document
 }
 
-/// The mutants that remain unnoticed, by their reasons.
+/// Returns a table of the survivors, by their reasons.
 fn reasons(run: &Run<'_>) -> Table {
     let words = [Column::name("rung"), Column::name("mutation"), Column::name("instruction")];
     let others = [Column::number("mutants"), Column::text("means the same"), Column::text("why it is not noticed")];
     let mut table = Table::new(words.into_iter().chain(others)).with_results_of(MUTANTS, "explained survivors");
     let mut seen: Vec<(&mutate::reasons::Reason, usize)> = Vec::new();
-    for reason in run.outcomes.iter().filter_map(|own| own.reason) {
-        match seen.iter_mut().find(|own| std::ptr::eq(own.0, reason)) {
+    for reason in run.outcomes.iter().filter_map(|outcome| outcome.reason) {
+        match seen.iter_mut().find(|entry| std::ptr::eq(entry.0, reason)) {
             Some((_, count)) => *count += 1,
             None => seen.push((reason, 1)),
         }

@@ -1,4 +1,4 @@
-//! `lab pitfalls`: what the sanitizers find in the common bugs, and what a GPU does with them.
+//! `lab pitfalls`: shows what the sanitizers report for common bugs, and what a GPU does.
 
 mod record;
 mod sanitizer;
@@ -23,24 +23,25 @@ use cli::output::{Context, Format};
 
 pub(crate) const PITFALLS: Command = Command {
     name: "pitfalls",
-    about: "Show what the sanitizers find in the common bugs, and what a GPU does; exit code 1 where the sanitizers miss one",
+    about: "Show what the sanitizers report for common bugs, and what a GPU does; exit code 1 if the sanitizers miss \
+            a bug",
     arguments: |command, _| Arguments::augment_args(command),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };
 
 #[derive(Args, Debug)]
 struct Arguments {
-    /// Pitfalls, which are then shown one by one [default: all, in a table]
+    /// Names of pitfalls to show in detail [default: all, in a table]
     names: Vec<String>,
     #[command(flatten)]
     format: Format,
-    /// Launch them there, each kernel in a separate process. Without this option, the kept results of a GPU are shown
+    /// Device to launch them on, each kernel in a separate process. By default, the kept results of a GPU are shown
     #[arg(long, value_enum)]
     device: Option<Choice>,
-    /// Also run the four tools of NVIDIA's compute-sanitizer, which is this program
+    /// Path of NVIDIA's compute-sanitizer, whose four tools are also run
     #[arg(long, value_name = "PATH", requires = "device")]
     compute_sanitizer: Option<PathBuf>,
-    /// How long a kernel may take there
+    /// Time limit for a kernel on the device
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     time_limit: u64,
 }
@@ -49,7 +50,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     let pitfalls = env.catalog.pitfalls(&args.names)?;
     let limit = Duration::from_secs(args.time_limit.max(1));
     if let (Some(kernel), Some(device)) = (isolated::request::<String>(env)?, args.device) {
-        return record::alone(&kernel, device, limit, env, to.out);
+        return record::run_child(&kernel, device, limit, env, to.out);
     }
     let measured = match args.device {
         Some(device) => record::measured(&pitfalls, device, args, limit, env)?,
@@ -64,14 +65,14 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     Ok(show::exit_code(&checked))
 }
 
-/// What a GPU did with the pitfalls, by their names: for each the headings of columns, and the words below them.
+/// The results of a GPU for each pitfall, by name. Each result has the heading of its column.
 struct MeasuredPitfalls {
     context: Option<Context>,
     of: BTreeMap<String, IndexMap<&'static str, String>>,
 }
 
 impl MeasuredPitfalls {
-    /// The results that this program was built with.
+    /// Returns the results that are compiled into this program.
     fn kept() -> Self {
         let values = |record: &Record| {
             let value = |heading: &'static str| Some((heading, record.value(heading)?.to_string()));

@@ -1,4 +1,4 @@
-//! What a GPU does with the pitfalls. Each kernel is launched by a [child process](isolated).
+//! What a GPU does with the pitfalls. A [child process](isolated) launches each kernel.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,18 +19,18 @@ use cli::command::progress_bar;
 use cli::isolated::{self, Failure, Isolated};
 use cli::output::Context;
 
-/// How much longer than its kernel a process may take: to start, to load the kernel, and to be looked at by a tool.
+/// How much longer than its kernel a process may take: to start, to load the kernel, and for the overhead of a tool.
 const SLACK: Duration = Duration::from_secs(30);
 
-/// Launches one kernel, as a child of [`measure`], and sends what became of it.
-pub(super) fn alone(
+/// Launches one kernel, as a child of [`measure`], and sends the result.
+pub(super) fn run_child(
     kernel: &str,
     device: Choice,
     limit: Duration,
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let has_kernel = |own: &&Pitfall| [own.name, own.fixed].contains(&kernel);
+    let has_kernel = |pitfall: &&Pitfall| [pitfall.name, pitfall.fixed].contains(&kernel);
     let pitfall = env.catalog.pitfalls.iter().find(has_kernel);
     let pitfall = pitfall.ok_or_else(|| Error::Request(format!("no pitfall has a kernel `{kernel}`")))?;
     let mut device = (env.open)(device)?;
@@ -44,7 +44,7 @@ pub(super) fn alone(
     Ok(0)
 }
 
-/// Launches a kernel in a child process, and returns what became of it.
+/// Launches a kernel in a child process, and returns the result.
 fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<BugEffect, Error> {
     let mut child = Isolated::start(isolated::command(env, &kernel)?)?;
     Ok(child.result(limit)?.unwrap_or_else(|why| match why {
@@ -53,15 +53,16 @@ fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<BugEffect, Er
     }))
 }
 
-/// Launches a kernel once. The buffers have the requested size and no guard after them, and outputs keep what the device left
-/// there: pitfalls are about both.
+/// Launches a kernel once. The buffers have the requested size and no guard, and outputs start with the device's
+/// previous memory contents, because pitfalls depend on both.
 ///
 /// # Errors
-/// Returns [`Error::Engine`] when the device fails before the launch. A failing launch is a [`BugEffect`].
+/// Returns [`Error::Engine`] when the device fails before the launch. A failing launch is not an error but a
+/// [`BugEffect`].
 fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<BugEffect, Error> {
     let (mut args, mut buffers, mut freed, mut result) = (Vec::new(), Vec::new(), Vec::new(), None);
     for argument in &case.arguments {
-        // The one number among the arguments is a null pointer.
+        // The only number among the arguments is a null pointer.
         let Argument::Buffer { before, state, after, .. } = argument else {
             args.push(Arg::U64(0));
             continue;
@@ -81,13 +82,13 @@ fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<BugEffec
         args.push(Arg::Buffer(buffers.len()));
         buffers.push(buffer);
     }
-    // After the others are allocated, so that none of them gets this memory.
+    // Free these buffers after allocating the others, so that no other buffer receives this memory.
     freed.into_iter().for_each(|buffer| device.free(buffer));
     let entry = kernel.to_owned();
     let (grid, block, shared_bytes) = (case.grid, case.block, case.shared_bytes);
     let launch = Launch { code: Code::Kernels, entry, grid, block, shared_bytes, args };
-    // SAFETY: the kernels that a GPU launches are meant to fail, and do it in a process that does nothing else: they can only
-    // spoil elements that are compared. The simulator checks each address.
+    // SAFETY: the kernels may fail, but they run in a process that does nothing else. They can only corrupt elements
+    // that are compared afterwards. The simulator checks each address.
     if let Err(error) = unsafe { device.launch(&launch, &buffers) } {
         return Ok(BugEffect::Error {
             says: match error {
@@ -107,7 +108,7 @@ fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<BugEffec
     })
 }
 
-/// Measures these pitfalls.
+/// Measures these pitfalls on a device.
 pub(super) fn measured(
     pitfalls: &[&Pitfall],
     device: Choice,

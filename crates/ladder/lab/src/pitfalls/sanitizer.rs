@@ -1,4 +1,4 @@
-//! NVIDIA's compute-sanitizer, and what it finds in a common bug.
+//! NVIDIA's compute-sanitizer, and its findings for common bugs.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,14 +9,14 @@ use cli::isolated::{Failure, Isolated, command};
 use cli::{Env, Error};
 use rayon::prelude::*;
 
-/// What stands before each line of compute-sanitizer's.
+/// The prefix of each line of compute-sanitizer's output.
 const MARGIN: &str = "========= ";
 
-/// Runs the tools of compute-sanitizer side by side, each on a child of this process that launches the kernel. Returns each
-/// tool's first message, or `nothing`.
+/// Runs the tools of compute-sanitizer in parallel, each on a child of this process that launches the kernel. Returns
+/// each tool's first message, or `nothing`.
 ///
 /// # Errors
-/// When compute-sanitizer cannot be started.
+/// Returns an error when compute-sanitizer cannot be started.
 pub(super) fn sanitize(
     sanitizer: &Path,
     kernel: &str,
@@ -24,21 +24,21 @@ pub(super) fn sanitize(
     env: &Env<'_>,
 ) -> Result<Vec<(&'static str, String)>, Error> {
     let child = command(env, &kernel)?;
-    let says = |tool| {
+    let run_tool = |tool| {
         let mut process = Command::new(sanitizer);
-        // The driver's errors are those of the launch, which is measured without a tool.
+        // Driver errors are not reported, because they are those of the launch, which is also measured without a tool.
         process.args(["--tool", tool, "--report-api-errors", "no"]).arg(child.get_program()).args(child.get_args());
         process.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let (output, in_time) = output(process, limit)?;
         Ok((tool, report(&output, in_time)))
     };
-    TOOLS.into_par_iter().map(says).collect()
+    TOOLS.into_par_iter().map(run_tool).collect()
 }
 
 /// Returns the version of compute-sanitizer.
 ///
 /// # Errors
-/// When it cannot be started.
+/// Returns an error when compute-sanitizer cannot be started.
 pub(super) fn version(sanitizer: &Path) -> Result<String, Error> {
     let mut process = Command::new(sanitizer);
     process.arg("--version");
@@ -61,8 +61,8 @@ fn output(process: Command, limit: Duration) -> Result<(String, bool), Error> {
     }
 }
 
-/// Returns what a tool found, by its output: `ERROR SUMMARY: 2 errors`, `RACECHECK SUMMARY: 1 hazard displayed …`. A tool that
-/// exceeded its time has no summary; its first message counts.
+/// Extracts a tool's finding from its output, which contains `ERROR SUMMARY: 2 errors` or `RACECHECK SUMMARY: 1 hazard
+/// displayed …`. A tool that exceeds its time limit writes no summary; then its first message counts.
 fn report(output: &str, in_time: bool) -> String {
     let lines = || output.lines().filter_map(|line| line.strip_prefix(MARGIN)).map(str::trim);
     let is_summary = |line: &&str| line.contains("SUMMARY: ");
@@ -76,13 +76,13 @@ fn report(output: &str, in_time: bool) -> String {
         Some(count) => count > 0,
         None => first.is_some(),
     };
-    let says = match (finds, first, in_time) {
+    let text = match (finds, first, in_time) {
         (true, Some(first), _) => first,
         (true, None, _) => "an error",
         (false, _, true) => "nothing",
-        (false, _, false) => "nothing, and had to be ended",
+        (false, _, false) => "nothing, and timed out",
     };
-    says.to_owned()
+    text.to_owned()
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(report(race, true), "Error: Race reported between Write access");
         let race = "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n";
         assert_eq!(report(race, true), "nothing");
-        assert_eq!(report("========= COMPUTE-SANITIZER\n", false), "nothing, and had to be ended");
+        assert_eq!(report("========= COMPUTE-SANITIZER\n", false), "nothing, and timed out");
         assert_eq!(
             report("========= COMPUTE-SANITIZER\n========= Barrier error detected\n", false),
             "Barrier error detected"

@@ -24,13 +24,13 @@ pub(crate) const PREDICT: Command = Command {
 
 #[derive(Args, Debug, Clone)]
 struct Arguments {
-    /// The device: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a file as crates/simt/devices/known has them
+    /// Device: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a file in the format of crates/simt/devices/known
     #[arg(long, value_name = "DEVICE", default_value = "h100")]
     on: String,
     /// Measured times: the output of `ladder run --json`, or a file of results/
     #[arg(long, value_name = "FILE")]
     against: PathBuf,
-    /// Fit the model's constants to those times, and predict with them
+    /// Fit the model's constants to the measured times before predicting
     #[arg(long)]
     calibrate: bool,
     #[command(flatten)]
@@ -46,17 +46,17 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let bar = progress_bar(selected.len(), env.terminal);
     let mut constants = Constants::CALIBRATED;
     let mut ladders = Vec::new();
-    for own in &selected {
-        bar.set_message(own.ladder.name);
-        let plan = own.plan(targets.block(), None, predict::properties(&device))?;
-        match measured.of(own.ladder, &plan.problem().labels().title) {
-            Ok(own) => times.extend(own),
-            // Of several ladders, those that were measured are compared.
+    for selection in &selected {
+        bar.set_message(selection.ladder.name);
+        let plan = selection.plan(targets.block(), None, predict::properties(&device))?;
+        match measured.of(selection.ladder, &plan.problem().labels().title) {
+            Ok(ladder_times) => times.extend(ladder_times),
+            // With several ladders, skip the ladders without measurements.
             Err(_) if selected.len() > 1 => continue,
             Err(error) => return Err(error.into()),
         }
         let kernels = env.catalog.kernels;
-        ladders.push(predict::ladder(kernels, &device, &constants, own.ladder, plan)?);
+        ladders.push(predict::ladder(kernels, &device, &constants, selection.ladder, plan)?);
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -67,8 +67,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
     if args.calibrate {
         constants = calibrate::fit(&device, constants, &seen);
-        let all = ladders.iter_mut().flat_map(|own| &mut own.predictions);
-        all.for_each(|own| own.estimate = own.estimate_with(&device, &constants));
+        let all = ladders.iter_mut().flat_map(|ladder| &mut ladder.predictions);
+        all.for_each(|prediction| prediction.estimate = prediction.estimate_with(&device, &constants));
     }
     let report = PredictionReport {
         device: &device,

@@ -1,4 +1,4 @@
-//! Predictions as a document: a table for each ladder, and their accuracy against measured times.
+//! Predictions as a document: a table for each ladder, and their accuracy compared with measured times.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use profile::model::{Constants, Resource};
 
 /// The data of the report.
 pub(super) struct PredictionReport<'a> {
-    /// The device.
+    /// The device that the times are predicted for.
     pub device: &'a Description,
-    /// The inputs of the model.
+    /// The constants of the model.
     pub constants: &'a Constants,
-    /// Whether the constants were fitted to the times that are compared with.
+    /// Whether the constants were fitted to the measured times of this comparison.
     pub is_fitted: bool,
-    /// The predictions.
+    /// The predictions for each ladder.
     pub ladders: &'a [LadderPrediction],
-    /// Measured times to compare with.
+    /// The measured times.
     pub times: &'a Times,
 }
 
@@ -37,19 +37,19 @@ struct PredictionRecord<'a> {
     predicted_ns: f64,
     measured_ns: Option<f64>,
     bound_by: Resource,
-    /// The time that each resource alone would take.
+    /// The time that each resource would take alone.
     alone_ns: BTreeMap<&'static str, f64>,
 }
 
 impl PredictionReport<'_> {
-    /// The document.
+    /// Returns the document.
     pub(super) fn document(&self, toolchain: String) -> Document {
         let mut document = Document::default();
-        for own in self.ladders {
-            document.heading(own.ladder.name, own.title.as_str());
-            document.table(self.table(own));
-            for prediction in &own.predictions {
-                document.record(&self.record(own, prediction));
+        for ladder in self.ladders {
+            document.heading(ladder.ladder.name, ladder.title.as_str());
+            document.table(self.table(ladder));
+            for prediction in &ladder.predictions {
+                document.record(&self.record(ladder, prediction));
             }
         }
         let caption = self.caption();
@@ -62,7 +62,7 @@ impl PredictionReport<'_> {
         document
     }
 
-    fn table(&self, own: &LadderPrediction) -> Table {
+    fn table(&self, ladder: &LadderPrediction) -> Table {
         let mut table = Table::new([
             Column::name("rung"),
             Column::text("grid × block").of(Importance::Low),
@@ -73,10 +73,10 @@ impl PredictionReport<'_> {
             Column::text("bound by"),
             Column::text("next").of(Importance::Medium),
         ]);
-        for prediction in &own.predictions {
+        for prediction in &ladder.predictions {
             table.row(self.row(prediction));
         }
-        table.with_results_of(own.ladder.name, &own.title)
+        table.with_results_of(ladder.ladder.name, &ladder.title)
     }
 
     fn row(&self, prediction: &Prediction) -> Vec<Cell> {
@@ -100,12 +100,12 @@ impl PredictionReport<'_> {
         row
     }
 
-    fn record<'b>(&'b self, own: &'b LadderPrediction, prediction: &'b Prediction) -> PredictionRecord<'b> {
+    fn record<'b>(&'b self, ladder: &'b LadderPrediction, prediction: &'b Prediction) -> PredictionRecord<'b> {
         let (launch, estimate) = (&prediction.launch, &prediction.estimate);
         let measured = self.times.get(prediction.rung.name);
-        let alone = estimate.alone.iter().map(|(own, us)| (own.name(), us * 1e3));
+        let alone_ns = estimate.alone.iter().map(|(resource, us)| (resource.name(), us * 1e3));
         PredictionRecord {
-            ladder: own.ladder.name,
+            ladder: ladder.ladder.name,
             rung: prediction.rung.name,
             device: &self.device.name,
             grid: launch.grid,
@@ -114,23 +114,23 @@ impl PredictionReport<'_> {
             predicted_ns: estimate.us * 1e3,
             measured_ns: measured.map(|us| us * 1e3),
             bound_by: estimate.bound().0,
-            alone_ns: alone.collect(),
+            alone_ns: alone_ns.collect(),
         }
     }
 
-    /// The notes under the tables.
+    /// Returns the notes below the tables.
     fn caption(&self) -> Vec<String> {
         let (model, device) = (self.constants, self.device);
         let origin = match self.is_fitted {
-            true => "fitted to these very times",
+            true => "fitted to these times",
             false => "calibrated on the reduction ladder on one H100",
         };
         let arch = &device.arch;
         let mut lines = vec![format!("on {} ({arch})", device.name)];
         lines.push(format!(
-            "predicted by counters of the simulator, the registers that ptxas gives for {arch}, and a \
-             model whose constants were {origin}: {:.1} % of the memory's bandwidth, {:.1} % of the issue slots, a sector \
-             written as {:.2} read, {:.0} cycles around a block, exponent {:.2}",
+            "predicted from the simulator's counters, the register counts of ptxas for {arch}, and a \
+             model whose constants were {origin}: {:.1} % of the memory's bandwidth, {:.1} % of the issue slots, a written \
+             sector costs {:.2} read sectors, {:.0} cycles of overhead per block, exponent {:.2}",
             model.memory_share * 100.0,
             model.issue_share * 100.0,
             model.write_cost,
@@ -140,7 +140,7 @@ impl PredictionReport<'_> {
         if let Some(score) = score(self.ladders, self.times) {
             let rank = |(ladder, rank): &(&str, Option<f64>)| match rank {
                 Some(rank) => format!("{ladder} {rank:.3}"),
-                None => format!("{ladder} – (all alike)"),
+                None => format!("{ladder} – (all equal)"),
             };
             let ranks: Vec<String> = score.ranks.iter().map(rank).collect();
             lines.push(format!(
@@ -152,7 +152,7 @@ impl PredictionReport<'_> {
                 ranks.join(", ")
             ));
         }
-        let left_out = self.ladders.iter().flat_map(|own| &own.left_out);
+        let left_out = self.ladders.iter().flat_map(|ladder| &ladder.left_out);
         lines.extend(left_out.map(output::left_out));
         lines
     }

@@ -1,32 +1,32 @@
-//! Arithmetic: other operations, operands and constants.
+//! Arithmetic mutations: other operations, operands and constants.
 
 use ptx::ast::{Number, Operand};
 use simt_isa::{Class, class};
 
 use super::{Edit, InstructionSite};
 
-/// An operation, and the one that takes its place. Operations of predicates are those of bits.
-const OTHERS: &[(&str, &str)] =
+/// Operations and their replacements. Operations on predicates have the same names as bitwise operations.
+const REPLACEMENTS: &[(&str, &str)] =
     &[("add", "sub"), ("sub", "add"), ("min", "max"), ("max", "min"), ("and", "or"), ("or", "and"), ("xor", "or")];
 
 pub(super) fn operation(place: &InstructionSite<'_>) -> Vec<Edit> {
     if matches!(place.operation(), "atom" | "red") {
-        // There is no subtraction among the atomic operations.
-        let others = OTHERS.iter().filter(|own| !matches!(own.0, "add" | "sub"));
-        return others.filter_map(|(own, other)| place.with_modifier(own, other)).collect();
+        // PTX has no atomic subtraction.
+        let replacements = REPLACEMENTS.iter().filter(|pair| !matches!(pair.0, "add" | "sub"));
+        return replacements.filter_map(|(old, new)| place.with_modifier(old, new)).collect();
     }
-    let other = OTHERS.iter().find(|own| own.0 == place.operation());
-    other.and_then(|(own, other)| place.with_modifier(own, other)).into_iter().collect()
+    let replacement = REPLACEMENTS.iter().find(|pair| pair.0 == place.operation());
+    replacement.and_then(|(old, new)| place.with_modifier(old, new)).into_iter().collect()
 }
 
 pub(super) fn swap(place: &InstructionSite<'_>) -> Vec<Edit> {
     let commutes = !matches!(place.operation(), "sub" | "div" | "rem" | "shl" | "shr" | "selp");
-    // A shift takes its distance from a register of 32 bits.
+    // The distance of a shift is a 32-bit register, so a 64-bit shift cannot swap its operands.
     let is_wide_shift = matches!(place.operation(), "shl" | "shr") && place.instruction.opcode.ends_with("64");
     if commutes || is_wide_shift {
         return Vec::new();
     }
-    place.exchanged(1, 2).into_iter().collect()
+    place.swapped(1, 2).into_iter().collect()
 }
 
 pub(super) fn constant(place: &InstructionSite<'_>) -> Vec<Edit> {

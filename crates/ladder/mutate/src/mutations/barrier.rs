@@ -1,4 +1,4 @@
-//! Barriers, fences, and waits for asynchronous copies.
+//! Mutations of barriers, fences, and waits for asynchronous copies.
 
 use ptx::ast::Statement;
 use simt_isa::{Class, class};
@@ -18,7 +18,7 @@ pub(super) fn drop_fence(place: &InstructionSite<'_>) -> Vec<Edit> {
     if matches!(place.operation(), "fence" | "membar") { vec![place.dropped()] } else { Vec::new() }
 }
 
-/// The instructions of asynchronous copies that end a group or wait.
+/// Returns whether the instruction commits a group of asynchronous copies or waits for one.
 fn is_wait(place: &InstructionSite<'_>) -> bool {
     let ends = ["commit_group", "wait_group", "wait_all"];
     place.operation() == "cp" && ends.iter().any(|end| place.instruction.has(end))
@@ -36,35 +36,37 @@ pub(super) fn wait_for_fewer(place: &InstructionSite<'_>) -> Vec<Edit> {
 }
 
 pub(super) fn earlier(place: &InstructionSite<'_>) -> Vec<Edit> {
-    let before = place.statements[..place.index].iter().rev().find(|own| matters(own));
-    let Some(start) = before.filter(|_| is_barrier(place)).and_then(|own| start_of(own)) else { return Vec::new() };
-    let own = place.range();
-    let (passed, barrier) = (&place.text[start..own.start], &place.text[own.clone()]);
+    let before = place.statements[..place.index].iter().rev().find(|statement| matters(statement));
+    let Some(start) = before.filter(|_| is_barrier(place)).and_then(|statement| start_of(statement)) else {
+        return Vec::new();
+    };
+    let range = place.range();
+    let (passed, barrier) = (&place.text[start..range.start], &place.text[range.clone()]);
     let what = format!("before `{}`", first_line(passed));
-    vec![Edit { range: start..own.end, with: format!("{barrier} {passed}"), what }]
+    vec![Edit { range: start..range.end, with: format!("{barrier} {passed}"), what }]
 }
 
 pub(super) fn later(place: &InstructionSite<'_>) -> Vec<Edit> {
-    let behind = place.statements[place.index + 1..].iter().find(|own| matters(own));
-    let Some(end) = behind.filter(|_| is_barrier(place)).and_then(|own| end_of(place.text, own)) else {
+    let next = place.statements[place.index + 1..].iter().find(|statement| matters(statement));
+    let Some(end) = next.filter(|_| is_barrier(place)).and_then(|statement| end_of(place.text, statement)) else {
         return Vec::new();
     };
-    let own = place.range();
-    let (barrier, passed) = (&place.text[own.clone()], &place.text[own.end..end]);
+    let range = place.range();
+    let (barrier, passed) = (&place.text[range.clone()], &place.text[range.end..end]);
     let last = passed.lines().next_back().unwrap_or_default();
-    let what = format!("behind `{}`", first_line(last));
-    vec![Edit { range: own.start..end, with: format!("{passed} {barrier}"), what }]
+    let what = format!("after `{}`", first_line(last));
+    vec![Edit { range: range.start..end, with: format!("{passed} {barrier}"), what }]
 }
 
-/// Whether it makes a difference on which side of this statement a barrier stands.
+/// Returns whether moving a barrier across this statement makes a difference.
 fn matters(statement: &Statement<'_>) -> bool {
     match statement {
         Statement::Label { .. } => true,
-        Statement::Instruction(own) => {
+        Statement::Instruction(instruction) => {
             matches!(
-                class(own.opcode),
+                class(instruction.opcode),
                 Some(Class::Memory(_) | Class::Control | Class::Barrier | Class::Warp | Class::Fence | Class::Matrix)
-            ) && !own.opcode.starts_with("ld.param")
+            ) && !instruction.opcode.starts_with("ld.param")
         }
         _ => false,
     }
@@ -73,20 +75,23 @@ fn matters(statement: &Statement<'_>) -> bool {
 fn start_of(statement: &Statement<'_>) -> Option<usize> {
     match statement {
         Statement::Label { at, .. } => Some(*at as usize),
-        Statement::Instruction(own) => Some(range_of(own).start),
+        Statement::Instruction(instruction) => Some(range_of(instruction).start),
         _ => None,
     }
 }
 
-/// The end of a label or an instruction. Nothing is executed behind an instruction that ends the thread.
+/// Returns the end of a label or an instruction. `None` for an unguarded branch or exit, because the next instruction
+/// is not executed after it.
 fn end_of(text: &str, statement: &Statement<'_>) -> Option<usize> {
     match statement {
         Statement::Label { name, at } => {
-            let behind = *at as usize + name.len();
-            Some(behind + text[behind..].find(':')? + 1)
+            let name_end = *at as usize + name.len();
+            Some(name_end + text[name_end..].find(':')? + 1)
         }
-        Statement::Instruction(own) if own.guard.is_some() || !matches!(own.operation(), "ret" | "exit" | "bra") => {
-            Some(range_of(own).end)
+        Statement::Instruction(instruction)
+            if instruction.guard.is_some() || !matches!(instruction.operation(), "ret" | "exit" | "bra") =>
+        {
+            Some(range_of(instruction).end)
         }
         _ => None,
     }

@@ -1,9 +1,9 @@
-//! Comparisons, branches and guards.
+//! Mutations of comparisons, branches and guards.
 
 use super::{Edit, InstructionSite};
 
-/// A comparison, and the one that takes its place: the same with or without its boundary, or the opposite.
-const OTHERS: &[(&str, &str)] = &[
+/// Comparisons and their replacements. A replacement adds or removes the boundary, or is the opposite comparison.
+const REPLACEMENTS: &[(&str, &str)] = &[
     ("eq", "ne"),
     ("ne", "eq"),
     ("lt", "le"),
@@ -24,9 +24,10 @@ const OTHERS: &[(&str, &str)] = &[
 
 pub(super) fn compare(place: &InstructionSite<'_>) -> Vec<Edit> {
     let compares = matches!(place.operation(), "setp" | "set");
-    let other = place.instruction.modifiers().next().and_then(|first| OTHERS.iter().find(|own| own.0 == first));
-    match other {
-        Some((own, other)) if compares => place.with_modifier(own, other).into_iter().collect(),
+    let replacement =
+        place.instruction.modifiers().next().and_then(|first| REPLACEMENTS.iter().find(|pair| pair.0 == first));
+    match replacement {
+        Some((old, new)) if compares => place.with_modifier(old, new).into_iter().collect(),
         _ => Vec::new(),
     }
 }
@@ -36,7 +37,7 @@ fn is_branch(place: &InstructionSite<'_>) -> bool {
 }
 
 fn without_guard(place: &InstructionSite<'_>) -> Vec<Edit> {
-    let what = "without its guard".to_owned();
+    let what = "without the guard".to_owned();
     let edit = place.instruction.guard.map(|_| Edit { range: place.guard(), with: String::new(), what });
     edit.into_iter().collect()
 }

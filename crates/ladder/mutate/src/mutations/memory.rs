@@ -1,4 +1,4 @@
-//! Accesses to memory: other addresses, and weaker atomics, loads and stores.
+//! Mutations of memory accesses: other addresses, and weaker atomics, loads and stores.
 
 use ptx::ast::{Operand, Space};
 
@@ -10,7 +10,7 @@ fn is_access(place: &InstructionSite<'_>) -> bool {
     (place.instruction.is_memory() && !is_parameter) || copies
 }
 
-/// The bytes of one element of an access: of the type, `b32`.
+/// Returns the bytes of one element of an access, from its type, for example `b32`.
 fn element_bytes(place: &InstructionSite<'_>) -> i64 {
     let ty = place.instruction.modifiers().last().unwrap_or_default();
     let bits = ty.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(32_i64);
@@ -22,9 +22,10 @@ pub(super) fn offset(place: &InstructionSite<'_>) -> Vec<Edit> {
         return Vec::new();
     }
     let operands = place.operands();
-    // What a copy takes at once is its third operand; as any other access, it has to stay aligned.
+    // The third operand of a copy is its size in bytes. Like any access, a copy must stay aligned.
     let copied = place.integer(2).filter(|_| place.operation() == "cp").map(|(_, bytes)| bytes);
-    let elements = place.instruction.modifiers().find_map(|own| own.strip_prefix('v')?.parse().ok()).unwrap_or(1);
+    let elements =
+        place.instruction.modifiers().find_map(|modifier| modifier.strip_prefix('v')?.parse().ok()).unwrap_or(1);
     let bytes = copied.unwrap_or(element_bytes(place) * elements);
     let edits = place.instruction.operands.iter().zip(operands).flat_map(|(operand, range)| {
         let Operand::Address { offset, .. } = *operand else { return Vec::new() };
@@ -36,13 +37,16 @@ pub(super) fn offset(place: &InstructionSite<'_>) -> Vec<Edit> {
     edits.collect()
 }
 
-/// `add` and so on are instructions as well; `exch` only stores.
+/// Replaces an atomic operation with a load, an instruction of the same name and a store. For `exch`, the instruction
+/// is a `mov` of the operand.
 pub(super) fn plain_atomic(place: &InstructionSite<'_>) -> Vec<Edit> {
     let opcode = place.instruction.opcode;
-    let operation =
-        place.instruction.modifiers().find(|own| matches!(*own, "add" | "min" | "max" | "and" | "or" | "xor" | "exch"));
+    let operation = place
+        .instruction
+        .modifiers()
+        .find(|modifier| matches!(*modifier, "add" | "min" | "max" | "and" | "or" | "xor" | "exch"));
     let ty = place.instruction.modifiers().last().unwrap_or_default();
-    let is_scalar = !place.instruction.modifiers().any(|own| own.starts_with('v') && own != "volatile");
+    let is_scalar = !place.instruction.modifiers().any(|modifier| modifier.starts_with('v') && modifier != "volatile");
     let returns = place.operation() == "atom";
     let (Some(operation), true, true) = (operation, is_scalar, returns || place.operation() == "red") else {
         return Vec::new();
@@ -68,7 +72,7 @@ pub(super) fn plain_atomic(place: &InstructionSite<'_>) -> Vec<Edit> {
     vec![Edit { range: place.range(), with, what: format!("a load and a store instead of {opcode}") }]
 }
 
-/// Whether several threads may meet in this access or fence.
+/// Returns whether the instruction is an access or a fence that can synchronize threads.
 fn synchronizes(place: &InstructionSite<'_>) -> bool {
     matches!(place.operation(), "ld" | "st" | "atom" | "red" | "fence" | "membar")
 }
@@ -79,7 +83,7 @@ pub(super) fn narrow(place: &InstructionSite<'_>) -> Vec<Edit> {
     }
     let wide = ["gpu", "sys", "cluster", "gl"];
     let found = wide.iter().find_map(|scope| place.with_modifier(scope, "cta"));
-    // An atomic without a scope is for the GPU.
+    // An atomic without a scope has GPU scope.
     let implied = || {
         let is_atomic = matches!(place.operation(), "atom" | "red") && !place.instruction.has("cta");
         let is_global = place.instruction.space() != Some(Space::Shared);
@@ -100,7 +104,7 @@ pub(super) fn weaken(place: &InstructionSite<'_>) -> Vec<Edit> {
         "atom" | "red" => &[("acq_rel", "relaxed"), ("acquire", "relaxed"), ("release", "relaxed")],
         _ => &[("acquire", "relaxed"), ("release", "relaxed"), ("volatile", "")],
     };
-    let found = weaker.iter().find_map(|(own, other)| place.with_modifier(own, other));
+    let found = weaker.iter().find_map(|(old, new)| place.with_modifier(old, new));
     // A weak access has no scope.
     let plain = || {
         let is_relaxed = matches!(place.operation(), "ld" | "st") && place.instruction.has("relaxed");

@@ -1,4 +1,4 @@
-//! An instruction in its text, with the places of its parts.
+//! An instruction in its text, with the byte ranges of its parts.
 
 use std::ops::Range;
 
@@ -6,48 +6,48 @@ use ptx::ast::{Instruction, Number, Operand, Statement};
 
 use super::Edit;
 
-/// An instruction of a kernel, with the statements around it.
+/// An instruction of a kernel and the statements around it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InstructionSite<'a> {
     pub(crate) text: &'a str,
-    /// The statements of the kernel in the order of the text, without those that mean nothing to execution.
+    /// The kernel's instructions and used labels, in the order of the text.
     pub(crate) statements: &'a [&'a Statement<'a>],
-    /// Which of them this instruction is.
+    /// The index of the instruction in `statements`.
     pub(crate) index: usize,
     pub(crate) instruction: &'a Instruction<'a>,
 }
 
 impl<'a> InstructionSite<'a> {
-    /// The operation without its modifiers: `ld`.
+    /// Returns the operation without its modifiers: `ld`.
     pub(super) fn operation(&self) -> &'a str {
         self.instruction.operation()
     }
 
-    /// The bytes of the whole instruction.
+    /// Returns the byte range of the whole instruction.
     pub(super) fn range(&self) -> Range<usize> {
         range_of(self.instruction)
     }
 
-    /// The bytes of the guard, up to the opcode.
+    /// Returns the byte range of the guard, up to the opcode.
     pub(super) fn guard(&self) -> Range<usize> {
         self.range().start..self.instruction.at as usize
     }
 
-    /// The bytes of the opcode.
+    /// Returns the byte range of the opcode.
     pub(super) fn opcode(&self) -> Range<usize> {
         let start = self.instruction.at as usize;
         start..start + self.instruction.opcode.len()
     }
 
-    /// The instruction without its guard, opcode and semicolon.
-    fn behind_opcode(&self) -> Range<usize> {
+    /// Returns the byte range between the opcode and the semicolon.
+    fn after_opcode(&self) -> Range<usize> {
         self.opcode().end..self.range().end - 1
     }
 
-    /// The bytes of each operand, without blanks around them. Empty where the text does not divide into as many operands
-    /// as the instruction has.
+    /// Returns the byte range of each operand, without surrounding blanks. Empty when the text does not split into the
+    /// instruction's number of operands.
     pub(super) fn operands(&self) -> Vec<Range<usize>> {
-        let all = self.behind_opcode();
+        let all = self.after_opcode();
         let (mut ranges, mut start, mut depth) = (Vec::new(), all.start, 0_i32);
         for (at, byte) in self.text[all.clone()].bytes().enumerate() {
             match byte {
@@ -62,31 +62,31 @@ impl<'a> InstructionSite<'a> {
         }
         ranges.push(start..all.end);
         let trimmed = ranges.into_iter().map(|range| {
-            let own = &self.text[range.clone()];
-            let start = range.start + own.len() - own.trim_start().len();
-            start..start + own.trim().len()
+            let operand_text = &self.text[range.clone()];
+            let start = range.start + operand_text.len() - operand_text.trim_start().len();
+            start..start + operand_text.trim().len()
         });
         let trimmed: Vec<Range<usize>> = trimmed.collect();
         if trimmed.len() == self.instruction.operands.len() { trimmed } else { Vec::new() }
     }
 
-    /// The operand of this index, if it is an integer: where it stands, and its value.
+    /// Returns the byte range and the value of an operand, if it is an integer.
     pub(super) fn integer(&self, index: usize) -> Option<(Range<usize>, i64)> {
         let &Operand::Number(Number::Integer(value)) = self.instruction.operands.get(index)? else { return None };
         Some((self.operands().get(index)?.clone(), value.cast_signed()))
     }
 
-    /// The operand of this index as it is written.
+    /// Returns the text of an operand.
     pub(super) fn operand(&self, index: usize) -> Option<&'a str> {
         Some(&self.text[self.operands().get(index)?.clone()])
     }
 
-    /// The edit that leaves the instruction out.
+    /// Returns the edit that removes the instruction.
     pub(super) fn dropped(&self) -> Edit {
         Edit { range: self.range(), with: String::new(), what: "left out".to_owned() }
     }
 
-    /// The edit that writes another opcode.
+    /// Returns the edit that replaces the opcode.
     pub(super) fn with_opcode(&self, opcode: &str) -> Edit {
         Edit {
             range: self.opcode(),
@@ -95,11 +95,11 @@ impl<'a> InstructionSite<'a> {
         }
     }
 
-    /// The edit that writes another opcode where one modifier or the operation is replaced; an empty replacement leaves
-    /// it out. `None` where the opcode does not have it.
+    /// Returns the edit that replaces one modifier of the opcode, or the operation. An empty replacement removes the
+    /// modifier. `None` when the opcode does not contain `old`.
     pub(super) fn with_modifier(&self, old: &str, new: &str) -> Option<Edit> {
         let mut words: Vec<&str> = self.instruction.opcode.split('.').collect();
-        let found = words.iter().position(|own| *own == old)?;
+        let found = words.iter().position(|word| *word == old)?;
         match new {
             "" => drop(words.remove(found)),
             new => words[found] = new,
@@ -107,14 +107,14 @@ impl<'a> InstructionSite<'a> {
         Some(self.with_opcode(&words.join(".")))
     }
 
-    /// The edit that writes another text in a range of the instruction.
+    /// Returns the edit that replaces a range of the instruction.
     pub(super) fn replaced(&self, range: Range<usize>, with: impl ToString) -> Edit {
         let with = with.to_string();
         Edit { what: format!("{with} instead of {}", &self.text[range.clone()]), range, with }
     }
 
-    /// The edit that exchanges two operands. `None` where they are equal or there are fewer.
-    pub(super) fn exchanged(&self, first: usize, second: usize) -> Option<Edit> {
+    /// Returns the edit that swaps two operands. `None` when they are equal or do not exist.
+    pub(super) fn swapped(&self, first: usize, second: usize) -> Option<Edit> {
         let operands = self.operands();
         let (first, second) = (operands.get(first)?.clone(), operands.get(second)?.clone());
         let (a, b) = (&self.text[first.clone()], &self.text[second.clone()]);
@@ -122,12 +122,12 @@ impl<'a> InstructionSite<'a> {
         (a != b).then(|| Edit {
             range: first.start..second.end,
             with: format!("{b}{between}{a}"),
-            what: format!("{b} and {a} exchanged"),
+            what: format!("{b} and {a} swapped"),
         })
     }
 }
 
-/// The bytes of an instruction, with its guard and its semicolon.
+/// Returns the byte range of an instruction, with its guard and its semicolon.
 pub(super) fn range_of(instruction: &Instruction<'_>) -> Range<usize> {
     instruction.span.start as usize..instruction.span.end as usize
 }

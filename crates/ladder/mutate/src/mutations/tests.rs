@@ -4,8 +4,8 @@ use ptx::ast::Statement;
 
 use super::*;
 
-/// What becomes of an instruction between an access and a label: the names of the mutations, and the text from that
-/// access on.
+/// Mutates an instruction between an access and a label. Returns the names of the mutations, and for each the text from
+/// the access on.
 fn changed(instruction: &str) -> Vec<(&'static str, String)> {
     let head = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n";
     let body = format!("st.shared.b32 [%rd1], %r1; {instruction} L: ret;");
@@ -23,12 +23,14 @@ fn changed(instruction: &str) -> Vec<(&'static str, String)> {
     changed.collect()
 }
 
-/// That an instruction becomes these, by these mutations and no others.
+/// Checks that an instruction has exactly these mutations, with these results.
 fn becomes(instruction: &str, expected: &[(&str, &str)]) {
     let found: Vec<(&str, String)> = changed(instruction);
-    let whole =
-        |own: &str| format!("st.shared.b32 [%rd1], %r1; {own} L: ret;").replace(";  L", "; L").replace("  ", " ");
-    let expected: Vec<(&str, String)> = expected.iter().map(|(name, own)| (*name, whole(own))).collect();
+    let whole = |instruction_text: &str| {
+        format!("st.shared.b32 [%rd1], %r1; {instruction_text} L: ret;").replace(";  L", "; L").replace("  ", " ")
+    };
+    let expected: Vec<(&str, String)> =
+        expected.iter().map(|(name, instruction_text)| (*name, whole(instruction_text))).collect();
     assert_eq!(found, expected, "{instruction}");
 }
 
@@ -78,7 +80,7 @@ fn barriers_and_fences() {
         ("move-barrier-earlier", "bar.sync 0; st.shared.b32 [%rd1], %r1; L: ret;"),
         ("move-barrier-later", "st.shared.b32 [%rd1], %r1; L: bar.sync 0; ret;"),
     ];
-    assert_eq!(found, expected.map(|(name, own)| (name, own.to_owned())));
+    assert_eq!(found, expected.map(|(name, text)| (name, text.to_owned())));
     becomes("fence.acq_rel.gpu;", &[("drop-fence", ""), ("narrow-scope", "fence.acq_rel.cta;")]);
     becomes("membar.gl;", &[("drop-fence", ""), ("narrow-scope", "membar.cta;")]);
     becomes("cp.async.wait_group 1;", &[("drop-wait", ""), ("wait-for-fewer", "cp.async.wait_group 2;")]);
@@ -124,7 +126,7 @@ fn accesses() {
 #[test]
 fn atomics() {
     let found = changed("@%p1 atom.global.add.u32 %r1, [%rd2], 1;");
-    let names: Vec<&str> = found.iter().map(|own| own.0).collect();
+    let names: Vec<&str> = found.iter().map(|change| change.0).collect();
     let expected =
         ["negate-guard", "drop-guard", "constant", "constant", "offset", "offset", "plain-atomic", "narrow-scope"];
     assert_eq!(names, expected);
@@ -134,11 +136,11 @@ fn atomics() {
     assert!(found[7].1.contains("@%p1 atom.relaxed.cta.global.add.u32 %r1, [%rd2], 1;"));
     let orders: Vec<String> = changed("atom.acq_rel.gpu.global.max.u32 %r1, [%rd2], %r3;")
         .into_iter()
-        .filter(|own| matches!(own.0, "operation" | "narrow-scope" | "weaken-order"))
-        .map(|own| own.1)
+        .filter(|change| matches!(change.0, "operation" | "narrow-scope" | "weaken-order"))
+        .map(|change| change.1)
         .collect();
     let expected = ["atom.acq_rel.gpu.global.min", "atom.acq_rel.cta.global.max", "atom.relaxed.gpu.global.max"];
-    assert!(orders.len() == 3 && orders.iter().zip(expected).all(|(own, part)| own.contains(part)), "{orders:?}");
+    assert!(orders.len() == 3 && orders.iter().zip(expected).all(|(order, part)| order.contains(part)), "{orders:?}");
 }
 
 #[test]
@@ -153,6 +155,6 @@ fn operations_of_a_warp() {
         ],
     );
     let found = changed("bar.warp.sync 3;");
-    assert_eq!(found.last().map(|own| own.0), Some("lane-mask"));
+    assert_eq!(found.last().map(|change| change.0), Some("lane-mask"));
     assert!(found[3].1.contains("bar.warp.sync 1;"));
 }

@@ -1,18 +1,18 @@
-//! Operations of the lanes of a warp together.
+//! Mutations of warp-wide operations.
 
 use ptx::ast::{Number, Operand};
 
 use super::{Edit, InstructionSite};
 
-/// A direction of a shuffle, and the one that takes its place.
-const OTHERS: &[(&str, &str)] = &[("bfly", "down"), ("down", "up"), ("up", "down"), ("idx", "bfly")];
+/// Modes of a shuffle and their replacements.
+const REPLACEMENTS: &[(&str, &str)] = &[("bfly", "down"), ("down", "up"), ("up", "down"), ("idx", "bfly")];
 
 fn is_shuffle(place: &InstructionSite<'_>) -> bool {
     place.operation() == "shfl"
 }
 
 pub(super) fn mode(place: &InstructionSite<'_>) -> Vec<Edit> {
-    let edit = OTHERS.iter().find_map(|(own, other)| place.with_modifier(own, other));
+    let edit = REPLACEMENTS.iter().find_map(|(old, new)| place.with_modifier(old, new));
     edit.filter(|_| is_shuffle(place)).into_iter().collect()
 }
 
@@ -28,7 +28,7 @@ pub(super) fn lane(place: &InstructionSite<'_>) -> Vec<Edit> {
 
 pub(super) fn segment(place: &InstructionSite<'_>) -> Vec<Edit> {
     match place.integer(3) {
-        // Half as many lanes take part.
+        // With this clamp value, half of the lanes take part.
         Some((range, clamp)) if is_shuffle(place) => vec![place.replaced(range, clamp ^ 0x10)],
         _ => Vec::new(),
     }
@@ -44,7 +44,7 @@ pub(super) fn mask(place: &InstructionSite<'_>) -> Vec<Edit> {
     let Some(last) = last else { return Vec::new() };
     let is_number = matches!(place.instruction.operands[last], Operand::Number(Number::Integer(_)));
     match place.integer(last).filter(|_| is_number) {
-        // Without the highest lane that it names.
+        // Remove the highest lane from the mask.
         Some((range, mask)) if mask as u32 != 0 => {
             let mask = mask as u32;
             vec![place.replaced(range, mask & !(1 << mask.ilog2()))]

@@ -17,21 +17,21 @@ use crate::kernel::{Kernel, Mutant};
 use crate::trace::{Coverage, Trace, digest_of};
 use crate::verdict::{Caught, MutantVerdict};
 
-/// A mutant may execute so many times as many instructions as the kernel, and so many more.
+/// The limit of a mutant's instructions: a multiple of the kernel's instructions, plus a constant.
 const PATIENCE: (u64, u64) = (5, 50_000);
 
-/// What the kernel itself does in a launch.
+/// The behavior of the kernel itself in a launch.
 #[derive(Clone)]
 pub(super) struct Expected {
     instructions: u64,
     trace: u64,
     memory: u64,
-    /// The lines of the kernel's text with instructions that are not executed.
+    /// The lines of the kernel's text whose instructions are not executed.
     unreached: HashSet<u32>,
 }
 
 impl Expected {
-    /// Whether a mutant does the same, because nothing of what was changed is executed.
+    /// Returns whether the launch executes no changed instruction, so that the mutant behaves like the kernel.
     pub(super) fn is_unreached(&self, mutant: &Mutant) -> bool {
         !mutant.is_control && mutant.lines.clone().all(|line| self.unreached.contains(&line))
     }
@@ -44,23 +44,23 @@ pub(super) struct Run<'a> {
     pub(super) problem: &'a dyn Problem,
     pub(super) launch: &'a Launch,
     pub(super) stage: Stage,
-    /// Whether it is one of the check.
+    /// Whether the launch belongs to the check.
     pub(super) is_checked: bool,
 }
 
-/// All instructions of a kernel, and the lines of the PTX that they stand in.
+/// Returns all instructions of a kernel and their lines in the PTX.
 fn instructions_of(function: &Function) -> Vec<(Site, u32)> {
-    let sites = (0..).zip(&function.program().functions).flat_map(|(number, own)| {
-        let count = own.code.len() as u32;
+    let sites = (0..).zip(&function.program().functions).flat_map(|(number, body)| {
+        let count = body.code.len() as u32;
         (0..count).map(move |pc| Site { function: number, pc })
     });
     let sites: Vec<Site> = sites.collect();
-    let lines = Position::of_all(function, &sites).into_iter().map(|own| own.ptx_line);
+    let lines = Position::of_all(function, &sites).into_iter().map(|position| position.ptx_line);
     sites.iter().copied().zip(lines).collect()
 }
 
 impl Run<'_> {
-    /// Runs the kernel itself, which has to be right.
+    /// Runs the kernel itself, which must be right.
     pub(super) fn expected(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<Expected, Error> {
         let launch = Launch { code: original, ..self.launch.clone() };
         session.limit_instructions(u64::MAX);
@@ -81,7 +81,7 @@ impl Run<'_> {
         })
     }
 
-    /// Runs the kernel itself with the sanitizers, which have to find nothing.
+    /// Runs the kernel itself with the sanitizers, which must report no findings.
     pub(super) fn expect_no_finding(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<(), Error> {
         let launch = Launch { code: original, ..self.launch.clone() };
         session.limit_instructions(u64::MAX);
@@ -96,8 +96,8 @@ impl Run<'_> {
         Error::WrongAlready { rung, launch, size: self.problem.labels().size, why }
     }
 
-    /// The digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them,
-    /// what launches leave for the next, and what they leave for nobody.
+    /// Returns the digest of all memory whose final contents are determined. This excludes inputs that the rung
+    /// overwrites, memory kept for the next launch, and scratch memory.
     fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
         let mut memory = session.memory()?;
         let mut roles = self.problem.buffers(DeviceProperties::default()).into_iter().map(|buffer| buffer.role);
@@ -106,77 +106,77 @@ impl Run<'_> {
         Ok(digest_of(&memory))
     }
 
-    /// The problem, and the block.
+    /// Describes the problem and the block.
     fn at(&self) -> String {
         format!("{}, {}", self.problem.labels().size, engine::dims(self.launch.block))
     }
 
-    /// Runs a mutant once, and says whether everything is as it shall be.
+    /// Runs a mutant once, and returns whether its behavior is as expected.
     pub(super) fn is_unnoticed(
         &self,
-        own: &mut PendingMutant<'_>,
+        pending: &mut PendingMutant<'_>,
         session: &mut Session<'_, Sim>,
         expected: &Expected,
     ) -> bool {
         let (times, more) = PATIENCE;
         session.limit_instructions(expected.instructions.saturating_mul(times).saturating_add(more));
-        let is_reached = !expected.is_unreached(own.mutant);
-        own.is_reached |= is_reached;
-        own.is_sanitized |= is_reached && self.stage.is_sanitized();
-        self.ask(own, session, expected).unwrap_or_else(|error| {
-            self.ended(&error, own);
+        let is_reached = !expected.is_unreached(pending.mutant);
+        pending.is_reached |= is_reached;
+        pending.is_sanitized |= is_reached && self.stage.is_sanitized();
+        self.compare(pending, session, expected).unwrap_or_else(|error| {
+            self.judge_error(&error, pending);
             false
         })
     }
 
-    fn ask(
+    fn compare(
         &self,
-        own: &mut PendingMutant<'_>,
+        pending: &mut PendingMutant<'_>,
         session: &mut Session<'_, Sim>,
         expected: &Expected,
     ) -> Result<bool, engine::Error> {
-        let launch = Launch { code: own.code, ..self.launch.clone() };
+        let launch = Launch { code: pending.code, ..self.launch.clone() };
         let rung = self.kernel.rung;
-        let mut is_other = false;
+        let mut is_different = false;
         if self.stage.is_sanitized() {
             if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
                 let (by, what, at) = (Caught::Sanitizer(finding.check), finding.to_string(), self.at());
                 match self.is_checked {
-                    true => own.verdict = Some(MutantVerdict::Caught { by, at, what }),
-                    false => own.missed = Some(format!("at {at}, which the check does not have: {what}")),
+                    true => pending.verdict = Some(MutantVerdict::Caught { by, at, what }),
+                    false => pending.missed = Some(format!("at {at}, which is not in the check: {what}")),
                 }
                 return Ok(false);
             }
         } else {
             let ranges = session.ranges()?;
             let trace = session.observe(rung, &launch, None, |_| Trace::new(&ranges))?;
-            is_other = trace.digest() != expected.trace;
+            is_different = trace.digest() != expected.trace;
         }
         if let Checked::Wrong(what) = session.verdict(rung, &launch)? {
             let at = self.at();
             match self.is_checked {
-                true => own.verdict = Some(MutantVerdict::Caught { by: Caught::Result, at, what }),
-                false => own.missed = Some(format!("wrong at {at}, which the check does not have: {what}")),
+                true => pending.verdict = Some(MutantVerdict::Caught { by: Caught::Result, at, what }),
+                false => pending.missed = Some(format!("wrong at {at}, which is not in the check: {what}")),
             }
             return Ok(false);
         }
-        let is_compared = !self.stage.is_sanitized() && own.missed.is_none();
+        let is_compared = !self.stage.is_sanitized() && pending.missed.is_none();
         if is_compared && self.memory(session)? != expected.memory {
-            own.missed = Some(format!("other memory than the outputs at {}", self.at()));
+            pending.missed = Some(format!("different contents in memory other than the outputs at {}", self.at()));
             return Ok(false);
         }
-        if is_other {
-            own.other.get_or_insert_with(|| self.at());
+        if is_different {
+            pending.other_access.get_or_insert_with(|| self.at());
         }
-        own.launches += 1;
+        pending.launches += 1;
         Ok(true)
     }
 
-    /// Judges a mutant whose launch has ended early.
-    fn ended(&self, error: &engine::Error, own: &mut PendingMutant<'_>) {
-        let loaded = simt::Module::from_ptx(own.mutant.edit.apply(&self.kernel.text));
+    /// Sets the verdict of a mutant whose launch ended with an error.
+    fn judge_error(&self, error: &engine::Error, pending: &mut PendingMutant<'_>) {
+        let loaded = simt::Module::from_ptx(pending.mutant.edit.apply(&self.kernel.text));
         if let Err(why) = loaded.and_then(|module| module.function(&self.kernel.entry)) {
-            own.verdict = Some(MutantVerdict::Refused { why: first_line(&why.to_string()) });
+            pending.verdict = Some(MutantVerdict::Refused { why: first_line(&why.to_string()) });
             return;
         }
         let what = match error {
@@ -185,8 +185,8 @@ impl Run<'_> {
         };
         let by = if what.contains(" instructions executed") { Caught::TimeOut } else { Caught::Fault };
         match self.is_checked {
-            true => own.verdict = Some(MutantVerdict::Caught { by, at: self.at(), what }),
-            false => own.missed = Some(format!("a fault at {}, which the check does not have: {what}", self.at())),
+            true => pending.verdict = Some(MutantVerdict::Caught { by, at: self.at(), what }),
+            false => pending.missed = Some(format!("a fault at {}, which is not in the check: {what}", self.at())),
         }
     }
 }

@@ -17,7 +17,7 @@ fn launch(code: Code, entry: &str) -> Launch {
     Launch { code, entry: entry.to_owned(), grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0, args: Vec::new() }
 }
 
-/// A device whose compiler keeps the texts, and refuses those with a word in them.
+/// A device whose compiler records each text and rejects the texts that contain `refuses`.
 struct Device {
     codes: Codes<usize>,
     texts: RefCell<Vec<String>>,
@@ -29,7 +29,7 @@ impl Device {
         Self { codes: Codes::new(&KERNELS, capability, SourceLines::Drop), texts: RefCell::default(), refuses }
     }
 
-    /// The module that a launch gets, by its number.
+    /// Returns the number of the module that a launch gets.
     fn get(&mut self, code: Code, entry: &str) -> Result<usize, Error> {
         let (texts, refuses) = (&self.texts, self.refuses);
         let compile = |text: &str| {
@@ -48,7 +48,7 @@ impl Device {
 const NOTHING: &str = "\0";
 
 #[test]
-fn an_entry_is_compiled_once_and_alone() {
+fn each_entry_is_compiled_once_in_a_separate_module() {
     let mut device = Device::new(Some((9, 0)), NOTHING);
     for (entry, module) in [("old", 0), ("new", 1), ("old", 0), ("new", 1)] {
         assert_eq!(device.get(Code::Kernels, entry).unwrap(), module);
@@ -60,7 +60,7 @@ fn an_entry_is_compiled_once_and_alone() {
 }
 
 #[test]
-fn what_shares_a_variable_is_one_module() {
+fn entries_that_share_a_variable_are_in_one_module() {
     let mut device = Device::new(None, NOTHING);
     let code = device.codes.load(SHARING.to_owned());
     assert_eq!(code, Code::Loaded(0));
@@ -71,8 +71,8 @@ fn what_shares_a_variable_is_one_module() {
 }
 
 #[test]
-fn a_part_that_is_refused_gives_way_to_the_whole() {
-    // As a part cut wrongly would be: the whole has what it lacks.
+fn the_whole_source_is_compiled_when_an_extracted_entry_is_rejected() {
+    // The compiler rejects every extracted entry, as if the extraction were wrong, and accepts only the whole source.
     let mut device = Device::new(None, NOTHING);
     let whole = KERNELS[1].text();
     let compile = |text: &str| match text == whole {
@@ -89,33 +89,33 @@ fn a_part_that_is_refused_gives_way_to_the_whole() {
 }
 
 #[test]
-fn an_old_device_is_told_what_it_lacks() {
+fn an_old_device_reports_the_compute_capability_it_needs() {
     let mut turing = Device::new(Some((8, 6)), NOTHING);
     assert_eq!(turing.get(Code::Kernels, "other").unwrap(), 0);
-    let told = |device: &Device, code, entry| {
+    let error_text = |device: &Device, code, entry| {
         let error = device.codes.check_supported(&launch(code, entry));
         error.map(|error| error.to_string())
     };
-    assert_eq!(told(&turing, Code::Kernels, "old"), None);
+    assert_eq!(error_text(&turing, Code::Kernels, "old"), None);
     let why = "new needs compute capability 9.0, the device has 8.6; --device sim runs it";
-    assert_eq!(told(&turing, Code::Kernels, "new").unwrap(), why);
+    assert_eq!(error_text(&turing, Code::Kernels, "new").unwrap(), why);
     let error = turing.get(Code::Kernels, "new").unwrap_err();
     assert_eq!((&*error.to_string(), error.is_failure()), (why, false));
 
-    // What is nowhere is not there, and the simulator is never too old.
+    // No device has the entry `none`, and the simulator runs the newest module.
     let mut newest = Device::new(None, NOTHING);
     for device in [&mut turing, &mut newest] {
         let error = device.get(Code::Kernels, "none").unwrap_err().to_string();
         assert!(error.ends_with("the PTX has no such entry"), "{error}");
     }
-    assert_eq!(told(&newest, Code::Kernels, "other"), None);
-    // Loaded code is for whatever it is for.
+    assert_eq!(error_text(&newest, Code::Kernels, "other"), None);
+    // The device's compute capability is not checked for loaded code.
     let code = turing.codes.load(KERNELS[0].text().to_owned());
-    assert_eq!(told(&turing, code, "new"), None);
+    assert_eq!(error_text(&turing, code, "new"), None);
 }
 
 #[test]
-fn a_text_for_one_compute_capability_is_for_no_newer_one() {
+fn ptx_for_one_compute_capability_does_not_run_on_newer_ones() {
     static KERNELS: [Ptx; 3] = [
         Ptx::new((7, 5), ".version 6.3\n.target sm_75\n.entry old() { ret; }\n"),
         Ptx::new((8, 0), ".version 7.0\n.target sm_80\n.entry old() { ret; }\n"),
@@ -134,13 +134,13 @@ fn a_text_for_one_compute_capability_is_for_no_newer_one() {
         assert_eq!(newest(capability).as_deref(), right, "{capability:?}");
     }
     assert_eq!([&KERNELS[1], &KERNELS[2]].map(|ptx| ptx.assembled_for("sm_90")), ["sm_90", "sm_90a"]);
-    let told = |capability| {
+    let error_text = |capability| {
         let codes: Codes<()> = Codes::new(&KERNELS, Some(capability), SourceLines::Drop);
         codes.check_supported(&launch(Code::Kernels, "hopper")).map(|error| error.to_string())
     };
-    assert_eq!(told((9, 0)), None);
+    assert_eq!(error_text((9, 0)), None);
     for (has, words) in [((10, 0), "10.0"), ((8, 6), "8.6")] {
         let why = format!("hopper needs a GPU of compute capability 9.0; this one has {words}; --device sim runs it");
-        assert_eq!(told(has), Some(why));
+        assert_eq!(error_text(has), Some(why));
     }
 }

@@ -5,7 +5,7 @@ use cust::error::CudaError;
 
 use crate::device::DeviceInfo;
 
-/// Asks the driver and its kernel module for the device's properties.
+/// Reads the device's properties from the driver and its kernel module.
 pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
     let attribute = |which| u32::try_from(device.get_attribute(which).ok()?).ok();
     let required = |which| device.get_attribute(which).map(i32::unsigned_abs);
@@ -29,12 +29,12 @@ pub(super) fn device_info(device: CudaDevice) -> Result<DeviceInfo, CudaError> {
     })
 }
 
-/// The version of the driver's kernel module. The CUDA API only gives the version of CUDA.
+/// Returns the version of the driver's kernel module. The CUDA API only reports the CUDA version.
 fn kernel_driver_version() -> Option<String> {
     module_version(&std::fs::read_to_string("/proc/driver/nvidia/version").ok()?)
 }
 
-/// The number in the line `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  …`.
+/// Parses the version in the line `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  …`.
 fn module_version(text: &str) -> Option<String> {
     let numeric = |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     text.lines().next()?.split_whitespace().find(numeric).map(str::to_owned)

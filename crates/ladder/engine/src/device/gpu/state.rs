@@ -1,4 +1,4 @@
-//! What a device has of its driver, and how it launches there.
+//! The driver resources of a device, and launches with them.
 
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -23,22 +23,23 @@ use crate::launch::{Arg, Code, Launch, TensorMap};
 /// The PTX of the two kernels that [`Device::hold`] and [`Device::read`] launch.
 const TIMING_PTX: &str = include_str!("../timing.ptx");
 
-/// How long a launch may take where nobody has said it.
+/// The default time limit of a launch.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// How long the end of a launch is waited for without letting other threads of the host run, and the pauses after that.
+/// For this long, the host polls for the end of a launch without yielding to other threads. Then it pauses between
+/// polls.
 const IMPATIENT: Duration = Duration::from_millis(2);
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// How long the end of work that was given up is waited for.
+/// How long to wait for abandoned work to end.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a device has of its driver.
+/// The driver resources of a device.
 pub(in crate::device) struct State {
-    // Fields are dropped in this order: buffers and modules have to be freed before the context that they live in.
-    /// By their ids; `None` where one was freed.
+    // Fields are dropped in this order: buffers and modules must be freed before their context.
+    /// The buffers by id. `None` for a freed buffer.
     pub(super) buffers: Vec<Option<DeviceBuffer<u8>>>,
-    /// The program's kernels and the sources that were loaded later.
+    /// The program's kernels, and the sources that were loaded later.
     pub(super) codes: Codes<Module>,
     /// The code loaded from [`TIMING_PTX`].
     timing: Code,
@@ -46,14 +47,14 @@ pub(in crate::device) struct State {
     stop: Event,
     pub(super) stream: Rc<StreamInContext>,
     pub(super) info: DeviceInfo,
-    /// What a launch on a simulated GPU may execute, in instructions of warps, where it is observed, counted or checked; as many
-    /// as the machine allows if `None`.
+    /// The maximum number of warp instructions of a launch on the device `sim` that is observed, counted or checked.
+    /// `None` means the simulator's default limit.
     pub(in crate::device) most_instructions: Option<u64>,
-    /// How long a launch may take.
+    /// The time limit of a launch.
     pub(super) time_limit: Duration,
-    /// What says while work is waited for that it is given up.
+    /// Called while the host waits for work. It returns the reason when the work is to be abandoned.
     pub(super) watch: Option<Watch>,
-    /// When work was given up, which may still be running.
+    /// The time at which work was abandoned that may still be running.
     pub(super) given_up: Option<Instant>,
 }
 
@@ -64,7 +65,7 @@ pub(super) struct StreamInContext {
 }
 
 impl State {
-    /// Opens a device of the driver that this thread's calls reach.
+    /// Opens a device of the driver that this thread's calls go to.
     pub(super) fn open(
         number: u32,
         describe: impl FnOnce(CudaDevice) -> Result<(DeviceInfo, Codes<Module>), CudaError>,
@@ -96,10 +97,10 @@ impl State {
         })
     }
 
-    /// Waits for the work that was enqueued since the event `start` was recorded, and measures its time.
+    /// Waits for the work that was enqueued after the event `start`, and measures its time.
     ///
     /// # Errors
-    /// The driver's name for what is wrong, or that the work takes too long.
+    /// Returns the driver's name for the error, or a message that the work exceeds the time limit.
     pub(super) fn finish(&mut self) -> Result<LaunchResult, String> {
         self.stop.record(&self.stream.stream).map_err(named)?;
         self.wait()?;
@@ -107,7 +108,7 @@ impl State {
         Ok(LaunchResult::timed(f64::from(milliseconds) * 1e6))
     }
 
-    /// Waits for the event `stop`; on a GPU, whose kernels may never end, only as long as a launch may take.
+    /// Waits for the event `stop`. A kernel may never end on a GPU, so waiting for a GPU ends at the time limit.
     fn wait(&mut self) -> Result<(), String> {
         if self.info.kind == "sim" {
             return self.stop.synchronize().map_err(named);
@@ -117,7 +118,7 @@ impl State {
             let waited = begin.elapsed();
             if waited > self.time_limit {
                 self.given_up = Some(Instant::now());
-                return Err(format!("not at its end after {:?}", self.time_limit));
+                return Err(format!("time limit of {:?} exceeded", self.time_limit));
             }
             if let Some(why) = self.watch.as_mut().filter(|_| waited > IMPATIENT).and_then(|watch| watch()) {
                 self.given_up = Some(Instant::now());
@@ -130,8 +131,8 @@ impl State {
         Ok(())
     }
 
-    /// Whether work that was given up still runs, after a moment in which it may have ended: who waits for it, as the driver does
-    /// before it frees anything, may wait forever.
+    /// Returns whether abandoned work is still running, after giving it a moment to end. Waiting for stuck work, as the
+    /// driver does before it frees memory, may take forever.
     pub(super) fn is_stuck(&self) -> bool {
         let Some(since) = self.given_up else { return false };
         let runs = || matches!(self.stop.query(), Ok(EventStatus::NotReady));
@@ -141,7 +142,7 @@ impl State {
         runs()
     }
 
-    /// A launch of one of the kernels that time other launches.
+    /// Returns a launch of a kernel in [`TIMING_PTX`].
     pub(super) fn timing_launch(&self, entry: &str, blocks: u32, threads: u32, args: Vec<Arg>) -> Launch {
         Launch {
             code: self.timing,
@@ -158,7 +159,7 @@ impl State {
         self.enqueue_often(launch, bound, 1, true)
     }
 
-    /// Enqueues a kernel so many times on the stream, after the event `start` where it is the first one.
+    /// Enqueues a kernel `times` times on the stream. The event `start` is recorded first if `is_first`.
     pub(super) fn enqueue_often(
         &mut self,
         launch: &Launch,
@@ -172,23 +173,24 @@ impl State {
             if is_first {
                 start.record(stream).map_err(&cuda)?;
             }
-            // SAFETY: there are as many arguments as parameters, of the same sizes, and each points to a value
-            // that outlives the call, which copies it; the driver checks geometry and shared memory. What the
-            // kernel accesses is the promise of the caller of `Device::launch`; the kernels of `timing.ptx` access the buffer
-            // that they are given.
+            // SAFETY: the arguments match the parameters in number and size, and each pointer is valid during the call,
+            // which copies the values. The driver checks geometry and shared memory. The caller of `Device::launch`
+            // ensures that the kernel only accesses the buffers in `bound`; the kernels of `timing.ptx` only access the
+            // buffer they are given.
             let once = || unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) };
             (0..times).try_for_each(|_| once()).map_err(cuda)
         })
     }
 
-    /// Runs a kernel, timed by the device's clock.
+    /// Runs a kernel and times it with the device's clock.
     pub(super) fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         self.enqueue(launch, bound)?;
         self.finish().map_err(|reason| Error::launch(launch, reason))
     }
 
-    /// Calls `run` with the launch's function, which may have its shared memory, the addresses of its arguments, as many and as
-    /// large as the function's parameters, the event `start` and the stream.
+    /// Calls `run` with the launch's function, the addresses of its arguments, the event `start` and the stream. The
+    /// function may use the launch's dynamic shared memory, and the arguments match the function's parameters in number
+    /// and size.
     pub(in crate::device) fn prepare<R>(
         &mut self,
         launch: &Launch,
@@ -196,7 +198,12 @@ impl State {
         run: impl FnOnce(&Function<'_>, &[*mut c_void], &Event, &Stream) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let address = |index: usize| -> Result<u64, Error> {
-            let missing = || Error::launch(launch, format!("buffer {index} of {} is an argument", bound.len()));
+            let missing = || {
+                Error::launch(
+                    launch,
+                    format!("buffer {index} is an argument, but the number of bound buffers is {}", bound.len()),
+                )
+            };
             Ok(self.memory(*bound.get(index).ok_or_else(missing)?)?.address)
         };
         let args = launch.args.iter().map(|arg| {
@@ -214,7 +221,7 @@ impl State {
         });
         let args: Result<Vec<_>, Error> = args.collect();
         let Compiled { module, parameters } = self.codes.get(launch, compile)?;
-        let unreadable = || Error::launch(launch, "its parameters cannot be read in the PTX");
+        let unreadable = || Error::launch(launch, "cannot read its parameters in the PTX");
         let parameters = parameters.get(&launch.entry).ok_or_else(unreadable)?;
         let mut args = args?;
         let given: Vec<u32> = args.iter().map(|arg| arg.len() as u32).collect();
@@ -227,24 +234,26 @@ impl State {
         run(&function, &addresses(&mut args), &self.start, &self.stream.stream)
     }
 
+    /// Returns a buffer by its id.
+    ///
     /// # Errors
-    /// [`Error::Device`] when the buffer is not in use.
+    /// Returns [`Error::Device`] when the buffer is not in use.
     pub(super) fn buffer(&self, id: BufferId) -> Result<&DeviceBuffer<u8>, Error> {
         let buffer = self.buffers.get(id.0 as usize).and_then(Option::as_ref);
         buffer.ok_or_else(|| Error::device("looking for a buffer", format!("{id:?} is not in use")))
     }
 
-    /// The place of a buffer.
+    /// Returns the address and size of a buffer.
     pub(in crate::device) fn memory(&self, id: BufferId) -> Result<DeviceMemory, Error> {
         let buffer = self.buffer(id)?;
         Ok(DeviceMemory { address: buffer.as_device_ptr().as_raw(), bytes: buffer.len() as u64 })
     }
 
-    /// Refuses a launch whose blocks wait for each other, as those of kernels with an [`Arg::Table`] of several buffers do,
-    /// when the device cannot run all of them at the same time.
+    /// Rejects a launch whose blocks wait for each other when the device cannot run all of them at the same time.
+    /// Blocks wait for each other in kernels with an [`Arg::Table`] of several buffers.
     ///
     /// # Errors
-    /// [`Error::Launch`] when more blocks are launched than the device runs at a time.
+    /// Returns [`Error::Launch`] when the launch has more blocks than the device runs at a time.
     pub(super) fn check_blocks_run_together(&mut self, launch: &Launch) -> Result<(), Error> {
         if !launch.args.iter().any(|arg| matches!(arg, Arg::Table { count: 2.., .. } | Arg::Addresses(_))) {
             return Ok(());
@@ -255,7 +264,7 @@ impl State {
         if blocks > most { Err(Error::launch(launch, problem())) } else { Ok(()) }
     }
 
-    /// The driver's figures for a launch's function, with the launch's threads and shared memory.
+    /// Returns the driver's resource figures for a launch's function, threads and shared memory.
     pub(super) fn resident(&mut self, launch: &Launch) -> Result<Resident, Error> {
         let cuda = refused_by_cuda(launch);
         let function = self.codes.get(launch, compile)?.module.get_function(&launch.entry).map_err(&cuda)?;
@@ -267,25 +276,25 @@ impl State {
             static_shared: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
             local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
             max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
-            // The device may not have as much shared memory.
+            // The device may have less shared memory. Then no block fits.
             blocks: allow_shared(&function, launch.shared_bytes).map_or(Ok(0), |()| blocks()).map_err(&cuda)?,
         })
     }
 }
 
-/// The bytes of a tensor map for a launch.
+/// Encodes a tensor map for a launch.
 ///
 /// # Errors
-/// [`Error::Launch`] when no tensor map can describe the matrix, and when the driver refuses it.
+/// Returns [`Error::Launch`] when no tensor map can describe the matrix, and when the driver rejects the map.
 fn encoded(launch: &Launch, map: &TensorMap, address: u64) -> Result<[u8; 128], Error> {
-    let refused = |why: String| Error::launch(launch, format!("there is no {map}, at {address:#x}: {why}"));
+    let refused = |why: String| Error::launch(launch, format!("cannot encode a {map}, at {address:#x}: {why}"));
     let map = map.at(address);
-    // A driver's own reason is a number.
+    // This check reports a reason in words. The driver only reports an error code.
     map.encode().map_err(refused)?;
-    libcuda::encode_tiled(&map).map_err(|error| refused(format!("the driver says {error:?}")))
+    libcuda::encode_tiled(&map).map_err(|error| refused(format!("the driver reports {error:?}")))
 }
 
-/// Compiles a text with the driver, which takes a while.
+/// Compiles a PTX text with the driver, which takes a while.
 fn compile(ptx: &str) -> Result<Module, Error> {
     Module::from_ptx(ptx, &[]).map_err(|error| Error::Ptx { reason: format!("{error:?}"), log: compiler_log(ptx) })
 }
@@ -294,15 +303,15 @@ fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
     move |error| Error::launch(launch, named(error))
 }
 
-/// Lets `function` have this much dynamic shared memory.
+/// Allows `function` to use this much dynamic shared memory.
 fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
-    // SAFETY: the function's module is loaded as long as the borrow lasts.
+    // SAFETY: the module that owns the function stays loaded while `function` is borrowed.
     let allowed = unsafe { libcuda::allow_shared(function.to_raw(), bytes) };
     // The driver reports a size beyond the device's limit as an invalid value.
     allowed.map_err(|_| CudaError::InvalidValue)
 }
 
-/// An error of cust, by its name. Its own text asks the driver for a message, and panics when there is none.
+/// Returns the name of a cust error. The error's `Display` asks the driver for a message and panics if it has none.
 pub(super) fn named(error: CudaError) -> String {
     format!("{error:?}")
 }

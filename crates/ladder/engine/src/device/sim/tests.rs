@@ -5,8 +5,8 @@ use crate::Ptx;
 use crate::device::Device;
 use crate::launch::{Arg, Code, TensorElement, TensorMap};
 
-static OWN: [Ptx; 1] = [Ptx::new((7, 5), ".version 6.3\n.target sm_75\n")];
-static KERNELS: Kernels = Kernels { modules: &OWN, host_compiler: "", build_folder: "", package_folder: "" };
+static NO_KERNELS: [Ptx; 1] = [Ptx::new((7, 5), ".version 6.3\n.target sm_75\n")];
+static KERNELS: Kernels = Kernels { modules: &NO_KERNELS, host_compiler: "", build_folder: "", package_folder: "" };
 
 fn launch(code: Code, entry: &str, args: Vec<Arg>) -> Launch {
     Launch { code, entry: entry.to_owned(), grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0, args }
@@ -22,7 +22,7 @@ fn variables_keep_their_values_from_launch_to_launch() {
     let to = sim.alloc(4).unwrap();
     let code = sim.load(COUNTS.to_owned()).unwrap();
     for (entry, args) in [("adds", vec![]), ("adds", vec![]), ("reads", vec![Arg::Buffer(0)])] {
-        // SAFETY: it is the simulator.
+        // SAFETY: the simulator checks every address.
         unsafe { sim.launch(&launch(code, entry, args), &[to]) }.unwrap();
     }
     let mut count = [0; 4];
@@ -32,7 +32,7 @@ fn variables_keep_their_values_from_launch_to_launch() {
 
 #[test]
 fn a_tensor_map_is_an_argument_by_value() {
-    // The tile of 8 rows × 32 words that begins at row 8, column 32.
+    // The tile of 8 rows × 32 words whose first element is at row 8, column 32.
     const COPIES: &str = ".version 8.6\n.target sm_90\n.address_size 64\n\
         .entry copies(.param .align 64 .b8 map[128], .param .u64 to) { .reg .pred %p1; .reg .b32 %r<4>; .reg .b64 %rd<4>;\n\
         .shared .align 1024 .b8 tile[1024]; .shared .align 8 .b64 bar;\n\
@@ -58,13 +58,13 @@ fn a_tensor_map_is_an_argument_by_value() {
         tile: [32, 8],
     };
     let with = |map| launch(code, "copies", vec![Arg::TensorMap(map), Arg::Buffer(1)]);
-    // SAFETY: it is the simulator.
+    // SAFETY: the simulator checks every address.
     unsafe { sim.launch(&with(map), &buffers) }.unwrap();
     let mut tile = [0; 1024];
     sim.download(buffers[1], &mut tile).unwrap();
     for (at, bytes) in tile.chunks(4).enumerate() {
         let (row, place) = (at / 32, at % 32);
-        // Where 16 bytes lie that were at `place`, and the other way round.
+        // The 128-byte swizzle stores the element of this row and column at `place`. The swizzle is an involution.
         let (row, column) = (row + 8, ((place / 4) ^ row) * 4 + place % 4 + 32);
         let right = if row < 12 && column < 40 { row * 40 + column + 1 } else { 0 };
         assert_eq!(u32::from_le_bytes(bytes.try_into().unwrap()) as usize, right, "row {row}, column {column}");
@@ -77,10 +77,10 @@ fn a_tensor_map_is_an_argument_by_value() {
             "a tensor map's tile has rows of 132 bytes, which is not a multiple of 16",
         ),
         (TensorMap { rows: 0, ..map }, "a tensor map's sizes must be 1 to 2^32"),
-        (TensorMap { buffer: 2, ..map }, "buffer 2 of 2 is an argument"),
+        (TensorMap { buffer: 2, ..map }, "buffer 2 is an argument, but the number of bound buffers is 2"),
     ];
     for (map, why) in cases {
-        // SAFETY: as above.
+        // SAFETY: the simulator checks every address.
         let error = unsafe { sim.launch(&with(map), &buffers) }.unwrap_err();
         assert!(matches!(error, Error::Launch { .. }) && error.to_string().contains(why), "{error}");
     }
