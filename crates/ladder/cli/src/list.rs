@@ -58,7 +58,7 @@ fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, 
             selected.iter().for_each(|selection| document.append(rungs(kernels, selection.ladder, &selection.rungs())))
         }
     }
-    args.own.format.write(&document, env.style(), to.out)?;
+    args.args.format.write(&document, env.style(), to.out)?;
     Ok(0)
 }
 
