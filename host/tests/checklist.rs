@@ -109,11 +109,11 @@ fn the_table_and_json_have_each_pair() {
             assert!(pair.gains.iter().all(|gain| text.contains(gain)), "{:?}: {text}", pair.gains);
         }
     }
-    // The book's own counts: 32 sectors a store, and 4.
+    // The book's own counts: 32 sectors per store, and 4.
     let pair = &entries[1]["pairs"][0];
     assert_eq!([&pair["before"], &pair["after"]], ["transpose_naive", "transpose_smem"]);
     assert_eq!(pair["options"]["rows"], "256");
-    let stores = serde_json::json!({"what": "sectors a store", "better": "less", "before": 32.0, "after": 4.0});
+    let stores = serde_json::json!({"what": "sectors per store", "better": "less", "before": 32.0, "after": 4.0});
     assert_eq!(pair["metrics"][0], stores);
     assert!(entries[3]["memory"].is_null());
 }

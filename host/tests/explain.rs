@@ -105,7 +105,7 @@ fn loads(recording: &Recording, name: &str) {
         .iter()
         .filter(|figure| is_load(&figure.title))
         .flat_map(|figure| &figure.counts)
-        .filter(|(what, _)| *what == "bytes that threads ask for")
+        .filter(|(what, _)| *what == "bytes requested by threads")
         .map(|(_, count)| count)
         .sum();
     // What the block has written before, it loads too; and of many phases not all are drawn.

@@ -121,9 +121,9 @@ pub(super) fn bus(bus: &Bus) -> Document {
     document.paragraph(format!(
         "latency to transfer {}:1, {} a channel: the bus is busy {:.1} % of the time and moves {:.2} of {} GB/s",
         bus.ratio,
-        plural(bus.own.banks, "bank"),
-        bus.own.utilisation * 100.0,
-        bus.own.gb_per_s,
+        plural(bus.with_banks.banks, "bank"),
+        bus.with_banks.utilisation * 100.0,
+        bus.with_banks.gb_per_s,
         bus.peak_gb_per_s
     ));
     document.paragraph(format!(
@@ -139,7 +139,7 @@ pub(super) fn bus(bus: &Bus) -> Document {
 
 /// A line for each bank, and the bus below them.
 fn timeline(bus: &Bus) -> String {
-    let width = format!("bank {}", bus.own.banks - 1).len();
+    let width = format!("bank {}", bus.with_banks.banks - 1).len();
     let mut text = String::new();
     let mark = |moment: &Moment| match moment {
         Moment::Idle => ' ',
@@ -158,7 +158,7 @@ fn timeline(bus: &Bus) -> String {
         false => '─',
     });
     let shared: String = shared.collect();
-    let waits = match bus.own.banks > bus.banks_to_saturate {
+    let waits = match bus.with_banks.banks > bus.banks_to_saturate {
         true => ", · it waits for the bus",
         false => "",
     };

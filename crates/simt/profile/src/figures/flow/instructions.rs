@@ -1,4 +1,4 @@
-//! What instructions on registers do with values.
+//! The effect of register instructions on values.
 
 use simt::alu::Alu;
 use simt::code::Op;
@@ -12,7 +12,7 @@ use super::graph::{Id, PLAIN};
 use super::labels;
 
 impl Flow {
-    /// An instruction of each lane by itself.
+    /// Follows an instruction that each lane executes independently.
     pub(super) fn alu(&mut self, step: &Step<'_>, guard: Option<Reg>, alu: &Alu) {
         let registers = &self.warps[self.at].registers;
         let reads: Vec<Reg> = step.reads().iter().copied().filter(|reg| Some(*reg) != guard).collect();
@@ -21,7 +21,7 @@ impl Flow {
             return self.clears(step, step.lanes);
         }
         let choice = alu.choice();
-        // What decides without being a value: a predicate, which may depend on values.
+        // The deciding predicate is not a value, but it may depend on values.
         let chosen = choice.and_then(|choice| choice.test).map(|(pred, negated)| {
             let pred = Reg::Pred(pred);
             let yes = step.registers.value(pred).map(|value| (value != 0) != negated);
@@ -35,16 +35,16 @@ impl Flow {
         let joins = matches!(alu, Alu::Convert(_));
         let mut ids = [PLAIN; 32];
         let mut several = Vec::with_capacity(operands.len());
-        for lane in lanes(step.lanes & operands.iter().fold(0, |all, own| all | own.lanes)) {
+        for lane in lanes(step.lanes & operands.iter().fold(0, |all, operand| all | operand.lanes)) {
             several.clear();
             match chosen {
                 Some((yes, depends)) if depends >> lane & 1 == 0 => {
                     several.push(operands[usize::from(!yes[lane])].ids[lane]);
                 }
-                _ => several.extend(operands.iter().map(|own| own.ids[lane])),
+                _ => several.extend(operands.iter().map(|operand| operand.ids[lane])),
             }
             ids[lane] = match several[..] {
-                // A copy is no use.
+                // A copy does not count as a use.
                 [id] if choice.is_some() => id,
                 _ => self.graph.combine(&several, self.maker(step.site, lane), joins),
             };
@@ -55,7 +55,7 @@ impl Flow {
         }
     }
 
-    /// Lanes come to an instruction at which they give each other values.
+    /// Records the values that lanes bring to an exchange.
     pub(super) fn gives(&mut self, step: &Step<'_>, op: &Warp) {
         let warp = &mut self.warps[self.at];
         let ids = |reg| warp.registers.get(reg).ids;
@@ -75,7 +75,7 @@ impl Flow {
         }
     }
 
-    /// A product of matrices: a sum is made of a row, a column and what it was.
+    /// Follows a matrix product: each result depends on a row, a column and the previous sum.
     pub(super) fn multiply(&mut self, step: &Step<'_>, matrix: &Matrix) {
         let Matrix::Multiply(op) = matrix else { return };
         let registers = &self.warps[self.at].registers;
@@ -109,12 +109,12 @@ impl Flow {
         let mut results: Vec<(Reg, [Id; 32])> = Vec::new();
         for (place, lane, reg) in places(&op.d.places, &op.d.registers) {
             let (part, row, column) = (place / (m * n), place / n % m, place % n);
-            let of: Vec<Id> = std::iter::once(sums[place])
+            let terms: Vec<Id> = std::iter::once(sums[place])
                 .chain(rows[part * m + row].iter().copied())
                 .chain(columns[part * n + column].iter().copied())
                 .collect();
-            let id = self.graph.combine(&of, self.maker(step.site, lane), false);
-            match results.iter_mut().find(|(own, _)| *own == reg) {
+            let id = self.graph.combine(&terms, self.maker(step.site, lane), false);
+            match results.iter_mut().find(|(known, _)| *known == reg) {
                 Some((_, ids)) => {
                     let both = [ids[lane], id];
                     ids[lane] = self.graph.combine(&both, self.maker(step.site, lane), true);
@@ -129,7 +129,7 @@ impl Flow {
         results.iter().for_each(|(reg, ids)| self.registers().set(*reg, step.lanes, ids));
     }
 
-    /// Lanes get what others give them.
+    /// Gives lanes the values that they receive in an exchange.
     pub(super) fn meet(&mut self, site: Site, mask: u32) {
         let op = match &self.inst(site).op {
             Op::Warp(op) => op.clone(),
@@ -150,9 +150,9 @@ impl Flow {
             Warp::Reduce { to, .. } => {
                 let mut made: Vec<(u32, Id)> = Vec::new();
                 for lane in lanes(mask) {
-                    // For a reduction, `sources` are the lanes that take part.
+                    // For a reduction, `sources` are the participating lanes.
                     let members = sources[lane] & given;
-                    let known = made.iter().find(|(own, _)| *own == members).map(|(_, id)| *id);
+                    let known = made.iter().find(|(group, _)| *group == members).map(|(_, id)| *id);
                     ids[lane] = known.unwrap_or_else(|| {
                         let all: Vec<Id> = lanes(members).map(|member| values[member]).collect();
                         let id = self.graph.combine(&all, self.maker(site, lane), false);
