@@ -1,4 +1,4 @@
-//! Reports of programs whose launches are made here.
+//! Reports of programs whose launches this test makes.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,8 @@ use report::{Form, Report};
 use simt::{Config, Function, Launch, Module, Simulator};
 use simt_check::{Check, Checks};
 
-/// `strided(data)`: each lane loads and stores a word of a separate line. `beyond(data)` stores 4 GiB after its start.
+/// `strided(data)`: each lane loads and stores a word of a separate line. `beyond(data)` stores 4 GiB after the start
+/// of `data`.
 const KERNELS: &str = ".version 8.0
 .target sm_80
 .address_size 64
@@ -32,7 +33,7 @@ const KERNELS: &str = ".version 8.0
 const GRID: [u32; 3] = [1056, 1, 1];
 const BLOCK: [u32; 3] = [128, 1, 1];
 
-/// What launches kernels for a report.
+/// Launches kernels for a report.
 struct Program {
     simulator: Simulator,
     data: simt::Arg,
@@ -63,7 +64,7 @@ fn open(path: &Path, every: u64) -> Result<Report, String> {
     Report::new(path, "a <program>".to_owned(), device, every, |_, _| None)
 }
 
-/// Launches `strided` three times with one grid and once with another one, and returns the text of the report.
+/// Launches `strided` three times with one grid and once with another, and returns the text of the report.
 fn text(name: &str, every: u64) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(name);
@@ -131,7 +132,7 @@ fn findings_of_sanitizers_are_returned() {
     let mut program = Program::new();
     let (beyond, args) = (function("beyond"), [program.data.clone()]);
     let done = report.launch(&mut program.simulator, &Launch::new(&beyond, [1; 3], [1; 3], &args), Checks::ALL);
-    assert_eq!(done.findings.iter().map(|own| own.check).collect::<Vec<_>>(), [Check::Memory]);
+    assert_eq!(done.findings.iter().map(|finding| finding.check).collect::<Vec<_>>(), [Check::Memory]);
 }
 
 #[test]
@@ -150,11 +151,11 @@ fn a_program_without_launches_leaves_no_report_and_one_with_messages_does() {
 fn other_files_are_kept() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name);
-    for name in ["own.html", "own.json", "own.csv"] {
+    for name in ["notes.html", "notes.json", "notes.csv"] {
         fs::write(path(name), "notes").expect("a file");
         let error = open(&path(name), 0).err().expect("it is not a report");
-        assert!(error.ends_with("it is there and is not a report; name another file"), "{error}");
-        let older = path(&name.replace("own", "older"));
+        assert!(error.ends_with("the file exists and is not a report; name another file"), "{error}");
+        let older = path(&name.replace("notes", "older"));
         fs::write(&older, text(name, 0)).expect("a file");
         assert!(open(&older, 0).is_ok(), "{name}");
     }
