@@ -145,7 +145,7 @@ fn a_project_of_ones_own() {
     let found = said(&failed);
     assert!(!failed.status.success(), "{found}");
     assert!(found.contains("Error: kernels/src/lib.rs:"), "{found}");
-    assert!(found.contains("sim, size 31: element 1 is 0.5, expected is 1.5; 30 of 31 differ"), "{found}");
+    assert!(found.contains("sim, size 31: element 1 is 0.5, expected 1.5; 30 of 31 differ"), "{found}");
 }
 
 /// Runs each command of the book's first chapter, and compiles each block of its code, at the places that it names.

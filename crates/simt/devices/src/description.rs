@@ -205,7 +205,7 @@ impl Description {
             if let (Some(number), Some([least, most])) = (number, bounds)
                 && !(least..=most).contains(&&number)
             {
-                let problem = format!("{figure} = {number} is out of range: use a value from {least} to {most}");
+                let problem = format!("{figure} = {number} is out of range; use a value from {least} to {most}");
                 return Err(wrong(Some(value.span()), problem));
             }
             if figure == "arch" && Limits::named(&description.arch).is_err() {

@@ -70,8 +70,9 @@ impl Counter {
     /// Computes the number from these metrics. It is 0 if the divisor is 0.
     fn of(self, metrics: &[Metric]) -> f64 {
         let (sum, by) = self.metrics();
-        let all =
-            |names: &[&str]| -> f64 { metrics.iter().filter(|metric| names.contains(&metric.name)).filter_map(count).sum() };
+        let all = |names: &[&str]| -> f64 {
+            metrics.iter().filter(|metric| names.contains(&metric.name)).filter_map(count).sum()
+        };
         match by {
             [] => all(sum),
             by if all(by) == 0.0 => 0.0,

@@ -84,9 +84,7 @@ impl Recorder {
         for (what, number, count) in [("block", watch.block, geometry.blocks()), ("warp", watch.warp, geometry.warps())]
         {
             if number >= count {
-                return Err(Error::Request(format!(
-                    "there is no {what} {number}; the launch has {count}, numbered from 0"
-                )));
+                return Err(Error::Request(format!("there is no {what} {number}; there are {count}, numbered from 0")));
             }
         }
         let device = &watch.device;

@@ -31,7 +31,7 @@ pub struct Metric {
     /// A remark about the simulator's number.
     #[serde(default)]
     pub sim_note: String,
-    /// The source of the GPU's number; the names are those that `ncu` accepts.
+    /// The source of the GPU's number; the names are metrics of `ncu`.
     #[serde(default)]
     pub gpu: Source,
     /// Whether the metric is shown by default.
@@ -98,7 +98,7 @@ pub enum Form {
     Count,
     /// With two decimals.
     Ratio,
-    /// Per cent, with one decimal.
+    /// Percent, with one decimal.
     Percent,
     /// Bytes, with binary units such as 2^10.
     Bytes,

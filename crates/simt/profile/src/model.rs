@@ -226,7 +226,11 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
     Estimate {
         us: launch + together,
-        alone: others.into_iter().map(|(resource, _, whole)| (resource, whole)).chain([(Resource::Latency, latency)]).collect(),
+        alone: others
+            .into_iter()
+            .map(|(resource, _, whole)| (resource, whole))
+            .chain([(Resource::Latency, latency)])
+            .collect(),
         resident,
         at_barriers: waves.ceil() * demand.at_barriers as f64 / demand.warps.max(1) as f64 / device.clock_mhz,
     }

@@ -17,7 +17,7 @@ pub struct Watch {
     /// The kernel's resource usage as reported by `ptxas`. If it is `None`, registers are assumed not to limit the
     /// number of blocks, and static shared memory is taken from the PTX.
     pub usage: Option<Usage>,
-    /// The memory whose channels and banks requests are mapped to.
+    /// The memory to whose channels and banks requests are mapped.
     pub dram: Dram,
     /// The buffers that figures name and that count as the launch's data: first addresses and sizes in bytes. If it is
     /// `None`, the buffers to which the arguments point are used.

@@ -126,8 +126,7 @@ impl Section {
         figures.dedup_by_key(|sourced| sourced.figure.what);
         let title = format!("{}, {}", record.kernel, launch.geometry);
         Self {
-            verdict: found
-                .map_or("no counter shows what bounds this launch".to_owned(), |found| sentence(&found)),
+            verdict: found.map_or("no counter shows what bounds this launch".to_owned(), |found| sentence(&found)),
             time: duration(record.predicted_ns),
             origin: format!("predicted for {}, not measured ({ACCURACY}){}", record.device, assumption(launch)),
             fix: found.map_or(String::new(), |found| fix(&found)),
@@ -190,7 +189,12 @@ fn source_lines(launch: &LaunchProfile, files: &mut SourceFiles) -> (Vec<&'stati
             rows.push(SourceRow { file: None, line: number, text: line.text, counts: line.counts });
         }
         let ptx = line.ptx.into_iter().filter(|_| is_ptx);
-        rows.extend(ptx.map(|instruction| SourceRow { file: None, line: Some(instruction.line), text: instruction.text, counts: instruction.counts }));
+        rows.extend(ptx.map(|instruction| SourceRow {
+            file: None,
+            line: Some(instruction.line),
+            text: instruction.text,
+            counts: instruction.counts,
+        }));
     }
     (listing.columns, rows)
 }

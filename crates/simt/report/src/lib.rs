@@ -1,7 +1,8 @@
 //! Explanations of launches for people: a page, JSON or CSV that shows the work of each kernel of a program, the
 //! reasons for its time, and what helps.
 //!
-//! - [`Report`] runs the launches of a program, and writes their explanations by [`profile`] to a file. simt's driver (`LADDER_PROFILE`) and tests (`SIMT_TEST_REPORT`) use it.
+//! - [`Report`] runs the launches of a program, and writes their explanations by [`profile`] to a file. simt's driver
+//!   (`LADDER_PROFILE`) and tests (`SIMT_TEST_REPORT`) use it.
 //! - [`LaunchRecord`] is an explained launch as data; [`words`] formats a verdict in sentences.
 //! - [`figures`] and [`svg`] draw the figures of [`profile::figures`], with the texts of [`sources`].
 //!

@@ -130,7 +130,10 @@ impl Report {
         let form = Form::of(path)?;
         let unwritable = |error| format!("cannot write {}: {error}", path.display());
         if std::fs::read(path).is_ok_and(|old| !old.is_empty() && !form.is_report(&old)) {
-            return Err(format!("cannot write {}: the file exists and is not a report; name another file", path.display()));
+            return Err(format!(
+                "cannot write {}: the file exists and is not a report; name another file",
+                path.display()
+            ));
         }
         let path = std::path::absolute(path).map_err(unwritable)?;
         files::check_new(&path).map_err(unwritable)?;
@@ -265,8 +268,12 @@ impl Report {
             }
             Form::Json => Ok(serde_json::to_string_pretty(&state.records())? + "\n"),
             Form::Csv => {
-                let records: Vec<&LaunchRecord> =
-                    state.kernels.values().flat_map(|launches| &launches.sections).map(|(_, section)| &section.record).collect();
+                let records: Vec<&LaunchRecord> = state
+                    .kernels
+                    .values()
+                    .flat_map(|launches| &launches.sections)
+                    .map(|(_, section)| &section.record)
+                    .collect();
                 let capability = Limits::named(&self.device.arch).map_or((0, 0), |limits| limits.capability);
                 Ok(csv::table(&self.program, capability, &records))
             }
@@ -279,7 +286,9 @@ impl Report {
         let explained = match self.every {
             0 => "the first launch of each kernel and geometry is explained; the others are counted".to_owned(),
             every => {
-                format!("for each kernel and geometry, the first launch and one of every {every} after it are explained")
+                format!(
+                    "for each kernel and geometry, the first launch and one of every {every} after it are explained"
+                )
             }
         };
         notes.push(explained);

@@ -23,9 +23,7 @@ pub fn sentence(found: &BoundVerdict) -> String {
         }
         Resource::Barriers => format!("bound by latency: warps wait at barriers for {share} of the time"),
         Resource::BankConflicts => {
-            format!(
-                "bound by bank conflicts: the additional wavefronts occupy shared memory for {share} of the time"
-            )
+            format!("bound by bank conflicts: the additional wavefronts occupy shared memory for {share} of the time")
         }
         Resource::Latency => {
             format!("bound by latency: each warp waits for its data, and no resource is used more than {share}")

@@ -30,7 +30,7 @@ fn the_board_is_optional() {
     assert_eq!(Description::parse("mine.toml", without).unwrap().board, None);
     let wrong = text.replace("copy_engines = 3", "copy_engines = 0");
     let error = Description::parse("mine.toml", &wrong).unwrap_err().to_string();
-    assert!(error.ends_with("board.copy_engines = 0 is out of range: use a value from 1 to 64"), "{error}");
+    assert!(error.ends_with("board.copy_engines = 0 is out of range; use a value from 1 to 64"), "{error}");
     let missing = text.replace("ecc = true\n", "");
     assert!(Description::parse("mine.toml", &missing).unwrap_err().to_string().contains("missing field `ecc`"));
 }

@@ -52,8 +52,8 @@ fn the_scarcest_resource_limits_the_blocks() {
     assert_eq!(limited(&both), three);
 }
 
+#[test]
 fn a_warp_resides_in_one_partition() {
-fn a_warp_lives_in_one_partition() {
     // 168 registers per thread are 5376 per warp. A partition holds three warps, 12 in all, although 65536 / 5376 is
     // 12.19.
     let found = of(named("sm_80"), kernel(168, 0), block(96));

@@ -24,7 +24,7 @@ pub enum Expression {
 pub enum Operator {
     /// `a + b`.
     Add,
-    /// `a and b`: `a + b`, or the one that has a value if the other has none.
+    /// `a and b`: `a + b`, or the only operand that has a value.
     And,
     /// `a - b`.
     Subtract,

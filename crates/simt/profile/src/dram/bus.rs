@@ -8,7 +8,7 @@ use crate::Error;
 /// The largest ratio and the largest number of banks whose timeline fits on a page.
 const MOST: u64 = 48;
 
-/// A channel whose banks are always asked for bursts. The unit of time is the transfer of one burst on the bus.
+/// A channel whose banks always have pending burst requests. The unit of time is the transfer of one burst on the bus.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bus {
     /// The width of the bus in bits.
@@ -73,7 +73,7 @@ impl Bus {
     ///
     /// # Errors
     /// Returns [`Error::Request`] when `ratio` or `banks` is larger than 48, or when another number is not positive or
-    /// exceeds that of any device.
+    /// is larger than on any device.
     pub fn new(ratio: u64, banks: u64, width_bits: u64, clock_ghz: f64, demands: &[f64]) -> Result<Self, Error> {
         within("ratio", ratio, 0..=MOST)?;
         within("banks", banks, 1..=MOST)?;

@@ -35,7 +35,8 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         let mut row = empty(format!("wavefront {turn}"));
         for bank_word in moved {
             row.cells[bank_word.word as usize % COUNT] = cell(bank_word, turn);
-            words.entry(bank_word.word).or_insert((turn, BankWord { lanes: 0, ..*bank_word })).1.lanes |= bank_word.lanes;
+            words.entry(bank_word.word).or_insert((turn, BankWord { lanes: 0, ..*bank_word })).1.lanes |=
+                bank_word.lanes;
         }
         turns.push(row);
     }

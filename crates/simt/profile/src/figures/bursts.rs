@@ -50,7 +50,8 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     let dram = &recording.watch.dram;
     let by_request: Vec<(u32, BTreeSet<(usize, DramAddress)>)> =
         requests.iter().map(|request| (request.warp, bursts(recording, request))).collect();
-    let all: BTreeSet<(usize, DramAddress)> = by_request.iter().flat_map(|(_, bursts)| bursts.iter().copied()).collect();
+    let all: BTreeSet<(usize, DramAddress)> =
+        by_request.iter().flat_map(|(_, bursts)| bursts.iter().copied()).collect();
     let buffers: BTreeSet<usize> = all.iter().map(|(buffer, _)| *buffer).collect();
     let columns: Vec<String> = (0..dram.channels).map(|channel| channel.to_string()).collect();
     let together = if dram.channels > 8 { 8 } else { 1 };
@@ -67,11 +68,14 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     };
     let mut grids = Vec::new();
     for buffer in &buffers {
-        let places: Vec<DramAddress> = all.iter().filter(|(number, _)| number == buffer).map(|(_, place)| *place).collect();
+        let places: Vec<DramAddress> =
+            all.iter().filter(|(number, _)| number == buffer).map(|(_, place)| *place).collect();
         let name = if *buffer == usize::MAX { "other memory".to_owned() } else { format!("buffer {buffer}") };
-        let at =
-            |row: u64, bank: u64, channel: u64| places.iter().any(|p| (p.row, p.bank, p.channel) == (row, bank, channel));
-        let (low, high) = (places.iter().map(|p| p.row).min().unwrap_or(0), places.iter().map(|p| p.row).max().unwrap_or(0));
+        let at = |row: u64, bank: u64, channel: u64| {
+            places.iter().any(|p| (p.row, p.bank, p.channel) == (row, bank, channel))
+        };
+        let (low, high) =
+            (places.iter().map(|p| p.row).min().unwrap_or(0), places.iter().map(|p| p.row).max().unwrap_or(0));
         if dram.channels <= NAMED && (high - low + 1) * dram.banks <= ROWS {
             let cells = |row: u64, bank: u64| {
                 let cell = |channel: u64| {
@@ -83,9 +87,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
             let rows = (low..=high).flat_map(|row| (0..dram.banks).map(move |bank| (row, bank)));
             let rows: Vec<FigureRow> = rows.map(|(row, bank)| cells(row, bank)).collect();
             grids.push(grid(
-                format!(
-                    "bursts of {name} by channel (columns) and bank: the first byte of each, colored if it moves"
-                ),
+                format!("bursts of {name} by channel (columns) and bank: the first byte of each, colored if it moves"),
                 marked(rows),
             ));
         }
@@ -99,7 +101,11 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
             (0..dram.banks).map(row).collect(),
         ));
     }
-    let some = if by_request.len() > REQUESTS { format!("the first {REQUESTS} of {} ", by_request.len()) } else { String::new() };
+    let some = if by_request.len() > REQUESTS {
+        format!("the first {REQUESTS} of {} ", by_request.len())
+    } else {
+        String::new()
+    };
     let row = |(warp, bursts): &(u32, BTreeSet<(usize, DramAddress)>)| {
         let count = |channel: u64| bursts.iter().filter(|(_, place)| place.channel == channel).count();
         // Bursts of the same channel occupy its bus one after another.
@@ -113,10 +119,13 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
         format!("{some}requests, in order: bursts by channel (columns), which are serialized within a channel"),
         by_request.iter().take(REQUESTS).map(row).collect(),
     ));
-    let busiest = (0..dram.channels).map(|channel| all.iter().filter(|(_, place)| place.channel == channel).count()).max();
-    let busy =
-        |key: fn(&DramAddress) -> (u64, u64)| all.iter().map(|(_, place)| key(place)).collect::<BTreeSet<_>>().len() as u64;
-    let used: u64 = requests.iter().map(|request| u64::from(request.mask.count_ones()) * u64::from(request.bytes)).sum();
+    let busiest =
+        (0..dram.channels).map(|channel| all.iter().filter(|(_, place)| place.channel == channel).count()).max();
+    let busy = |key: fn(&DramAddress) -> (u64, u64)| {
+        all.iter().map(|(_, place)| key(place)).collect::<BTreeSet<_>>().len() as u64
+    };
+    let used: u64 =
+        requests.iter().map(|request| u64::from(request.mask.count_ones()) * u64::from(request.bytes)).sum();
     let position = recording.position(requests[0].site);
     Figure {
         what: BURSTS.name,

@@ -42,7 +42,8 @@ fn draw(recording: &Recording) -> Vec<Figure> {
             continue;
         }
         products.push(product.clone());
-        let [a, b, c] = [&multiply.a, &multiply.b, &multiply.c].map(|fragment| holders(fragment.registers.len(), &fragment.places));
+        let [a, b, c] =
+            [&multiply.a, &multiply.b, &multiply.c].map(|fragment| holders(fragment.registers.len(), &fragment.places));
         let (m, n, k) = (product.m, product.n, product.k);
         let rows_of_b = (0..k).map(|row| {
             let cells = (0..n).map(|column| cell(b[column * k + row]));

@@ -73,8 +73,11 @@ struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     fn new(line: &'a str) -> Self {
         let line = line.trim();
-        let line =
-            if line.starts_with('@') { line.split_once(char::is_whitespace).map_or("", |(_, rest)| rest) } else { line };
+        let line = if line.starts_with('@') {
+            line.split_once(char::is_whitespace).map_or("", |(_, rest)| rest)
+        } else {
+            line
+        };
         let (name, operands) = line.trim().split_once(char::is_whitespace).unwrap_or((line, ""));
         let end = if operands.trim_start().starts_with('{') { operands.find('}') } else { operands.find(',') };
         let (to, from) = operands.split_at(end.unwrap_or(operands.len()));
@@ -105,8 +108,11 @@ fn figure(recording: &Recording, lane_loop: &Loop<'_>) -> Option<Figure> {
     let lines: Vec<u32> = lane_loop.steps[0].iter().map(|written| recording.position(written.site).ptx_line).collect();
     let parsed: Vec<Parsed<'_>> = lines.iter().map(|line| Parsed::new(text.line_text(*line))).collect();
     let name = |place: usize| parsed[place].writes.get(lane_loop.steps[0][place].place).copied();
-    let numbers: HashSet<&str> =
-        parsed.iter().filter(|instruction| instruction.reads_floats()).flat_map(|instruction| instruction.reads.iter().copied()).collect();
+    let numbers: HashSet<&str> = parsed
+        .iter()
+        .filter(|instruction| instruction.reads_floats())
+        .flat_map(|instruction| instruction.reads.iter().copied())
+        .collect();
     let is_shown =
         |place: &usize| name(*place).is_some_and(|name| parsed[*place].gives_float() || numbers.contains(name));
     let shown: Vec<usize> = (0..parsed.len()).filter(is_shown).collect();

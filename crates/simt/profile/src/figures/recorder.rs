@@ -117,7 +117,9 @@ impl Recorder {
     /// Keeps the results of the previous instruction, and remembers the registers that this step writes.
     fn keep_results(&mut self, step: &Step<'_>) {
         if let Some((site, registers)) = self.executed.take().filter(|(site, _)| site.function == step.site.function) {
-            for (place, register) in registers.into_iter().enumerate().filter(|(_, register)| matches!(register, Reg::R32(_))) {
+            for (place, register) in
+                registers.into_iter().enumerate().filter(|(_, register)| matches!(register, Reg::R32(_)))
+            {
                 if self.written.len() < MOST {
                     let bits = step.registers.value(register)[0] as u32;
                     self.written.push(Written { site, place, bits });

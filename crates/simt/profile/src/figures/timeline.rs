@@ -70,7 +70,8 @@ fn draw(recording: &Recording) -> Vec<Figure> {
         let Some(activity_times) = times.get_mut(span.warp as usize) else { continue };
         for column in span.from / each..span.to.div_ceil(each) {
             let part = column * each..(column + 1) * each;
-            activity_times[column as usize][WarpActivity::of(span) as usize] += span.to.min(part.end) - span.from.max(part.start);
+            activity_times[column as usize][WarpActivity::of(span) as usize] +=
+                span.to.min(part.end) - span.from.max(part.start);
         }
     }
     let row = |(warp, cells): (usize, &Vec<[u64; WarpActivity::ALL.len()]>)| {

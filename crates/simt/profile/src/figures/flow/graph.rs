@@ -196,7 +196,8 @@ impl Graph {
         }
         let all = || distinct[..count].iter().chain(&many).copied();
         let made_of = |id: Id| *self.value(id);
-        let depth = all().map(made_of).filter(|value| value.phase == maker.phase).map(|value| value.depth).max().unwrap_or(0);
+        let depth =
+            all().map(made_of).filter(|value| value.phase == maker.phase).map(|value| value.depth).max().unwrap_or(0);
         let elements = all().map(|id| made_of(id).elements).fold(0, u64::saturating_add);
         let number = (count + many.len()) as u32;
         let (kind, depth) = if joins { (Kind::Joined(number), depth) } else { (Kind::Combined(number), depth + 1) };

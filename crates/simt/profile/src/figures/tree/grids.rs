@@ -66,7 +66,8 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
         for addition in &round.additions {
             there[number + 1].push(addition.value);
             for term in &addition.terms {
-                let born = if is_element(term.value) { number } else { made.get(&term.value).map_or(0, |round| round + 1) };
+                let born =
+                    if is_element(term.value) { number } else { made.get(&term.value).map_or(0, |round| round + 1) };
                 for row in &mut there[born..=number] {
                     if !row.contains(&term.value) {
                         row.push(term.value);
@@ -85,8 +86,9 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
             // An element that is added in a later round is drawn next to its sum.
             let adding_round =
                 rounds.get(number).filter(|_| is_element(*id) && (number + first > 0 || tree.begins.len() > 1));
-            let user = adding_round
-                .and_then(|round| round.additions.iter().find(|addition| addition.terms.iter().any(|term| term.value == *id)));
+            let user = adding_round.and_then(|round| {
+                round.additions.iter().find(|addition| addition.terms.iter().any(|term| term.value == *id))
+            });
             let of = user.map_or(*id, |user| user.value);
             let index = index(graph, tree, of, shared);
             let slot = (0..).find(|slot| !taken.contains(&(index, *slot))).unwrap_or(0);
@@ -165,7 +167,8 @@ fn by_round(tree: &Tree, cells: impl Fn(&Round) -> Vec<Cell>) -> (Vec<FigureRow>
 pub(super) fn lanes(tree: &Tree, warp: usize) -> Option<Grid> {
     let cells = |round: &Round| {
         let mask = round.lanes.get(warp).copied().unwrap_or(0);
-        let addition_of = |lane: usize| round.additions.iter().find(|addition| addition.thread as usize == warp * 32 + lane);
+        let addition_of =
+            |lane: usize| round.additions.iter().find(|addition| addition.thread as usize == warp * 32 + lane);
         let cell = |lane: usize| match (mask >> lane & 1, addition_of(lane)) {
             (0, _) => Cell::new("·", Shade::Idle),
             (_, Some(addition)) => {

@@ -134,7 +134,7 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
     let most = stored.iter().map(|(_, id, _)| graph.value(*id).elements).max()?;
     let results = stored.iter().filter(|(_, id, _)| graph.value(*id).elements == most);
     let different: HashSet<Id> = results.clone().map(|(_, id, _)| *id).collect();
-    // Kernels that work in place have their output at the last address.
+    // For kernels that work in place, the last buffer is the output.
     let (place, result, thread) = *results.max_by_key(|(place, _, thread)| {
         let MemoryAddress::Buffer(buffer, at) = place else { return (false, 0, 0, 0) };
         (watched(*thread), *buffer, u64::from(u32::MAX - thread), u64::MAX - at)
@@ -143,7 +143,9 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
     let operation = |site| operation(text.line_text(recording.position(site).ptx_line));
     let rounds = rounds(graph, result, operation);
     let mut begins = BTreeMap::new();
-    for (buffer, index) in rounds.iter().flat_map(|round| &round.additions).flat_map(|addition| &addition.terms).map(|term| term.head) {
+    for (buffer, index) in
+        rounds.iter().flat_map(|round| &round.additions).flat_map(|addition| &addition.terms).map(|term| term.head)
+    {
         let begin = begins.entry(buffer).or_insert(index);
         *begin = index.min(*begin);
     }
@@ -230,7 +232,8 @@ fn figure(recording: &Recording, tree: &Tree) -> Figure {
     if !recording.lost.is_empty() {
         notes.push(format!("values are not followed {}", recording.lost.join(" and ")));
     }
-    let last = tree.rounds.last().and_then(|round| round.additions.first()).map(|addition| recording.position(addition.site));
+    let last =
+        tree.rounds.last().and_then(|round| round.additions.first()).map(|addition| recording.position(addition.site));
     let place = match tree.place {
         MemoryAddress::Buffer(buffer, at) => format!("buffer {buffer} + {at}"),
         MemoryAddress::Shared(at) => format!("shared memory + {at}"),
