@@ -1,7 +1,12 @@
 //! Tensor-core instructions, which work on matrices that all lanes of one or four warps hold together.
 //!
-//! A form is compared on random tiles of six classes: random bits; small exponents, whose sums cancel; larger
-//! exponents; numbers with zeros among them; powers of two; and small exponents with zeros among them.
+//! A form is compared on random tiles of six classes:
+//! - random bits;
+//! - small exponents, whose sums cancel;
+//! - larger exponents;
+//! - numbers with zeros among them;
+//! - powers of two;
+//! - small exponents with zeros among them.
 
 mod forms;
 

@@ -9,8 +9,8 @@ use simt::run::Position;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Counter {
-    /// Sectors of 32 bytes per request of a warp to global memory: 4 if the 32 lanes load or store neighboring words of
-    /// 4 bytes, up to 32 if each lane accesses a different sector.
+    /// Sectors of 32 bytes per request of a warp to global memory. The number is 4 if the 32 lanes access neighboring
+    /// words of 4 bytes, and up to 32 if each lane accesses a different sector.
     SectorsPerRequest,
     /// Additional wavefronts of shared-memory requests due to bank conflicts.
     BankConflicts,
@@ -70,13 +70,13 @@ impl Counter {
     /// Computes the number from these metrics. It is 0 if the divisor is 0.
     fn of(self, metrics: &[Metric]) -> f64 {
         let (sum, by) = self.metrics();
-        let all = |names: &[&str]| -> f64 {
+        let sum_of = |names: &[&str]| -> f64 {
             metrics.iter().filter(|metric| names.contains(&metric.name)).filter_map(count).sum()
         };
         match by {
-            [] => all(sum),
-            by if all(by) == 0.0 => 0.0,
-            by => all(sum) / all(by),
+            [] => sum_of(sum),
+            by if sum_of(by) == 0.0 => 0.0,
+            by => sum_of(sum) / sum_of(by),
         }
     }
 }

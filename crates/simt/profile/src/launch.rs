@@ -57,8 +57,8 @@ impl LaunchProfile {
 /// [`Recorder::new`] before anything runs.
 pub fn record(simulator: &mut Simulator, launch: &Launch<'_>, watch: Watch) -> Result<LaunchProfile, Error> {
     let recorder = Recorder::new(simulator, launch, watch)?;
-    let seen = simulator.launch_observed(launch, recorder.observers())?;
-    Ok(recorder.finish(seen))
+    let observers = simulator.launch_observed(launch, recorder.observers())?;
+    Ok(recorder.finish(observers))
 }
 
 /// The steps of [`record`] before and after the launch, for callers that run the launch themselves, for example with

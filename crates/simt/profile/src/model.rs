@@ -147,7 +147,7 @@ impl Estimate {
 /// Estimates the time of a sampled launch of `blocks` blocks. A multiprocessor holds `resident` blocks at once.
 pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, blocks: u64, resident: u32) -> Estimate {
     let Sample { resource_use: demand, scale, .. } = sample;
-    let all = |count: u64| sample.all(count);
+    let total = |count: u64| sample.scaled(count);
     let multiprocessors = f64::from(device.multiprocessors);
     let blocks_each = blocks as f64 / multiprocessors;
     let whole_if_few = |waves: f64| {
@@ -165,26 +165,26 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     let memory = sample.memory_bytes() / memory_bandwidth;
     // A sector that is alone in its line takes longer.
     let [reads, writes] = [(demand.l2_reads, demand.l2_lone[0]), (demand.l2_writes, demand.l2_lone[1])]
-        .map(|(sectors, lone)| all(sectors) + all(lone) * (LONE_COST - 1.0));
+        .map(|(sectors, lone)| total(sectors) + total(lone) * (LONE_COST - 1.0));
     let l2 = (reads + writes * constants.write_cost) * SECTOR / (device.l2.gb_per_s * 1e3);
-    let way = spread((all(demand.l2_reads) * SECTOR / one.loads) + demand.port_writes * scale * SECTOR / one.stores);
-    let each = demand.atomics / f64::from(device.l2.slices);
-    let atomics = each.max(demand.hottest) * scale / (device.l2.atomics_per_clock * device.clock_mhz);
+    let way = spread((total(demand.l2_reads) * SECTOR / one.loads) + demand.port_writes * scale * SECTOR / one.stores);
+    let atomics_per_slice = demand.atomics / f64::from(device.l2.slices);
+    let atomics = atomics_per_slice.max(demand.hottest) * scale / (device.l2.atomics_per_clock * device.clock_mhz);
 
     let issued = |pipe: Pipe| demand.issued[pipe as usize] * scale;
     let slots: f64 = demand.issued.iter().sum::<f64>() * scale;
     let pipe = |pipe: Pipe, lanes: f64| spread(issued(pipe) * LANES / lanes);
     let shared =
-        spread((all(demand.tags + demand.wavefronts) + all(demand.one_line) * ONE_LINE_CLOCKS) * LANES / one.words)
+        spread((total(demand.tags + demand.wavefronts) + total(demand.one_line) * ONE_LINE_CLOCKS) * LANES / one.words)
             .max(pipe(Pipe::Memory, one.words));
     let shared = shared.max(spread((demand.constants * CONSTANT_CYCLES) as f64 * scale));
     let engines = spread(demand.engine_bytes * scale / (one.words * WORD));
     let special = pipe(Pipe::Special, one.special).max(pipe(Pipe::Fp64, one.fp64));
 
-    let held = f64::from(resident.max(1)) * multiprocessors;
-    let waves = whole_if_few(blocks as f64 / held);
+    let resident_blocks = f64::from(resident.max(1)) * multiprocessors;
+    let waves = whole_if_few(blocks as f64 / resident_blocks);
     // Of the loads that miss the L1, only the first load of each sector goes to memory.
-    let from_memory = (read / all(demand.l2_reads).max(1.0)).min(1.0);
+    let from_memory = (read / total(demand.l2_reads).max(1.0)).min(1.0);
     let ran = demand.blocks.max(1) as f64;
     let [near, far] = demand.cycles.map(|cycles| cycles as f64 / ran);
     let path = near + (far - near) * from_memory;
@@ -202,7 +202,7 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     let matrix = if one.matrix > 0.0 { spread(products * scale / one.matrix) } else { 0.0 };
     let plain = |resource: Resource, time: f64| (resource, time, time);
     // The second element is the time that a lone block's critical path does not include; the third is the whole time.
-    let mut others = vec![
+    let mut resource_times = vec![
         plain(Resource::Memory, memory),
         (Resource::L2, l2, l2.max(way)),
         plain(Resource::Atomics, atomics),
@@ -213,9 +213,9 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
         plain(Resource::Special, special),
     ];
     if matrix > 0.0 {
-        others.push((Resource::Matrix, 0.0, matrix));
+        resource_times.push((Resource::Matrix, 0.0, matrix));
     }
-    let times = others.iter().map(|(_, lone, whole)| if is_alone { *lone } else { *whole });
+    let times = resource_times.iter().map(|(_, lone, whole)| if is_alone { *lone } else { *whole });
     let powers: f64 = times.map(|time| time.powf(constants.norm)).sum();
     let busy = powers.powf(constants.norm.recip());
     // Asynchronous copies hide latency in the same way as other blocks.
@@ -226,7 +226,7 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
     Estimate {
         us: launch + together,
-        alone: others
+        alone: resource_times
             .into_iter()
             .map(|(resource, _, whole)| (resource, whole))
             .chain([(Resource::Latency, latency)])

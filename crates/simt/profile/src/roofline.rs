@@ -82,8 +82,8 @@ impl Point {
     /// Returns the level at which a chart draws the launch: the level of the nearest roof among the memories that the
     /// launch uses.
     pub fn nearest(&self) -> Option<&Level> {
-        let used = self.memory.iter().filter(|level| level.intensity.is_some());
-        used.max_by(|a, b| a.of_roof.total_cmp(&b.of_roof))
+        let used_levels = self.memory.iter().filter(|level| level.intensity.is_some());
+        used_levels.max_by(|a, b| a.of_roof.total_cmp(&b.of_roof))
     }
 }
 
@@ -140,8 +140,8 @@ pub fn roofline(device: &Description, flops: Option<u64>, launches: &[Measured<'
         let by_products = sample.resource_use.products > 0.0;
         let roof = compute.iter().rfind(|roof| by_products || roof.name != "tensor cores")?;
         let compute_share = (roof.name, work / seconds / roof.per_second);
-        let all = memory.iter().map(|level| (level.name, level.of_roof)).chain([compute_share]);
-        let (bound, of_bound) = all.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let shares = memory.iter().map(|level| (level.name, level.of_roof)).chain([compute_share]);
+        let (bound, of_bound) = shares.max_by(|a, b| a.1.total_cmp(&b.1))?;
         let (name, time_ns, per_second) = (launch.name.to_owned(), launch.us * 1e3, work / seconds);
         Some(Point { name, time_ns, work, per_second, memory, bound, of_bound })
     };

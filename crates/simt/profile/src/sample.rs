@@ -29,9 +29,9 @@ pub struct Sample {
 
 /// Returns the numbers of the blocks that represent a launch, spread evenly over the grid, with the middle block first.
 pub fn blocks(all: u64) -> Vec<u64> {
-    let most = all.min(BLOCKS);
-    let mut chosen: Vec<u64> = (0..most).map(|part| (part * all + all / 2) / most).collect();
-    chosen.swap(0, (most / 2) as usize);
+    let sample_size = all.min(BLOCKS);
+    let mut chosen: Vec<u64> = (0..sample_size).map(|part| (part * all + all / 2) / sample_size).collect();
+    chosen.swap(0, (sample_size / 2) as usize);
     chosen
 }
 
@@ -71,7 +71,7 @@ impl Sample {
     }
 
     /// Scales a sampled count to the whole launch.
-    pub(crate) fn all(&self, count: u64) -> f64 {
+    pub(crate) fn scaled(&self, count: u64) -> f64 {
         count as f64 * self.scale
     }
 
@@ -79,23 +79,23 @@ impl Sample {
     /// once.
     pub(crate) fn touched(&self, sampled: &[u64]) -> f64 {
         let each = sampled.iter().zip(&self.sectors);
-        each.map(|(touched, there)| self.all(*touched).min(*there as f64)).sum()
+        each.map(|(touched, there)| self.scaled(*touched).min(*there as f64)).sum()
     }
 
     /// Returns the bytes that move between the memory and the L2, if the L2 keeps all data.
     pub fn memory_bytes(&self) -> f64 {
-        let used = &self.resource_use;
-        (self.touched(&used.read) + self.touched(&used.written)) * SECTOR
+        let resource_use = &self.resource_use;
+        (self.touched(&resource_use.read) + self.touched(&resource_use.written)) * SECTOR
     }
 
     /// Returns the bytes that move between the L2 and the multiprocessors.
     pub fn l2_bytes(&self) -> f64 {
-        self.all(self.resource_use.l2_reads + self.resource_use.l2_writes) * SECTOR
+        self.scaled(self.resource_use.l2_reads + self.resource_use.l2_writes) * SECTOR
     }
 
     /// Returns the bytes that shared memory and the L1 could move in their passes.
     pub fn shared_bytes(&self) -> f64 {
-        self.all(self.resource_use.wavefronts + self.resource_use.tags) * PASS
+        self.scaled(self.resource_use.wavefronts + self.resource_use.tags) * PASS
             + self.resource_use.engine_bytes * self.scale
     }
 

@@ -245,8 +245,8 @@ const MOVED_AGAIN: f64 = 2.0;
 /// launch. The cause is barriers if warps spend their time there, too few warps if the occupancy is low, and otherwise
 /// each warp's accesses.
 ///
-/// Bank conflicts take precedence over shared memory and over latency if shared memory spends a quarter of the time on
-/// them and warps do not spend more time at barriers. A warp waits for all wavefronts of its request, even if shared
+/// Bank conflicts take precedence over shared memory and latency under two conditions: shared memory spends a quarter of
+/// the time on them, and warps do not spend more time at barriers. A warp waits for all wavefronts of its request, even if shared
 /// memory itself has time left.
 pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
     let (l1, shared) = shares.l1_or_shared();

@@ -47,13 +47,13 @@ pub fn check_new(path: &Path) -> std::io::Result<()> {
 pub fn numbered(path: &Path, run: &str) -> PathBuf {
     let mut hasher = FxHasher::default();
     std::path::absolute(path).unwrap_or_default().hash(&mut hasher);
-    let taken = std::env::temp_dir().join("ladder-reports").join(format!("{run}-{:x}", hasher.finish()));
+    let markers = std::env::temp_dir().join("ladder-reports").join(format!("{run}-{:x}", hasher.finish()));
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let extension = path.extension().unwrap_or_default().to_string_lossy();
-    if fs::create_dir_all(&taken).is_err() {
+    if fs::create_dir_all(&markers).is_err() {
         return path.to_owned();
     }
-    let is_free = |name: &String| fs::File::create_new(taken.join(name)).is_ok();
+    let is_free = |name: &String| fs::File::create_new(markers.join(name)).is_ok();
     let mut names = (1..=1000).map(|number| match number {
         1 => format!("{name}.{extension}"),
         number => format!("{name}-{number}.{extension}"),

@@ -52,9 +52,9 @@ impl LaunchRecord {
             shared_bytes,
             device: launch.recording.watch.device.name.clone(),
             predicted_ns: launch.estimate.us * 1e3,
-            bound_by: launch.verdict.map(|found| found.bound.name()),
-            share: launch.verdict.map(|found| found.share),
-            fix: launch.verdict.and_then(|found| found.helps).map(|fix| fix.to_string()),
+            bound_by: launch.verdict.map(|verdict| verdict.bound.name()),
+            share: launch.verdict.map(|verdict| verdict.share),
+            fix: launch.verdict.and_then(|verdict| verdict.helps).map(|fix| fix.to_string()),
             occupancy: launch.occupancy.clone(),
             counters: launch.numbers.clone(),
         }
@@ -114,10 +114,10 @@ impl Section {
     /// Explains a launch, with the source lines from these files.
     pub(crate) fn new(launch: &LaunchProfile, files: &mut SourceFiles) -> Self {
         let record = LaunchRecord::new(launch);
-        let found = launch.verdict;
-        let kind = found.map_or("access", |found| found.bound.figure());
-        let pair = found.and_then(|found| found.helps).and_then(|fix| fix.entry().pairs.first());
-        let evidence = found.map_or(&[][..], |found| found.bound.evidence());
+        let verdict = launch.verdict;
+        let kind = verdict.map_or("access", |verdict| verdict.bound.figure());
+        let pair = verdict.and_then(|verdict| verdict.helps).and_then(|fix| fix.entry().pairs.first());
+        let evidence = verdict.map_or(&[][..], |verdict| verdict.bound.evidence());
         let is_evidence = |metric: &&Metric| evidence.contains(&&*metric.name);
         let rows = |metric: &Metric| CounterRow::new(metric, launch).filter(|row| row.number != "0");
         let (columns, lines) = source_lines(launch, files);
@@ -126,11 +126,12 @@ impl Section {
         figures.dedup_by_key(|sourced| sourced.figure.what);
         let title = format!("{}, {}", record.kernel, launch.geometry);
         Self {
-            verdict: found.map_or("no counter shows what bounds this launch".to_owned(), |found| sentence(&found)),
+            verdict: verdict
+                .map_or("no counter shows what bounds this launch".to_owned(), |verdict| sentence(&verdict)),
             time: duration(record.predicted_ns),
             origin: format!("predicted for {}, not measured ({ACCURACY}){}", record.device, assumption(launch)),
-            fix: found.map_or(String::new(), |found| fix(&found)),
-            ways: ways(found.and_then(|found| found.helps)),
+            fix: verdict.map_or(String::new(), |verdict| fix(&verdict)),
+            ways: ways(verdict.and_then(|verdict| verdict.helps)),
             rungs: pair.map(|pair| [&*pair.after, &*pair.before]),
             evidence: metrics::METRICS.iter().filter(is_evidence).filter_map(rows).collect(),
             counters: metrics::METRICS.iter().filter_map(|metric| CounterRow::new(metric, launch)).collect(),

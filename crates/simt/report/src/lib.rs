@@ -1,4 +1,4 @@
-//! Explanations of launches for people: a page, JSON or CSV that shows the work of each kernel of a program, the
+//! Explanations of launches for people, as a page, JSON or CSV. They show the work of each kernel of a program, the
 //! reasons for its time, and what helps.
 //!
 //! - [`Report`] runs the launches of a program, and writes their explanations by [`profile`] to a file. simt's driver

@@ -137,9 +137,9 @@ impl Report {
         }
         let path = std::path::absolute(path).map_err(unwritable)?;
         files::check_new(&path).map_err(unwritable)?;
-        let here = std::env::current_dir().ok();
+        let current_dir = std::env::current_dir().ok();
         let folder = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned));
-        let roots: Vec<PathBuf> = here.into_iter().chain(folder).collect();
+        let roots: Vec<PathBuf> = current_dir.into_iter().chain(folder).collect();
         let state = State { files: SourceFiles::new(&roots), ..State::default() };
         Ok(Self { path, form, program, device, every, usage, state: Mutex::new(state) })
     }
@@ -201,15 +201,15 @@ impl Report {
             return None;
         }
         let (kernels, launches) = (state.kernels.len(), state.launches());
-        let said = |path: &Path| {
+        let summary = |path: &Path| {
             let s = if kernels == 1 { "" } else { "s" };
             let t = if launches == 1 { "" } else { "es" };
             format!("{kernels} kernel{s}, {launches} launch{t}: {}", path.display())
         };
         if !state.is_changed {
-            return Some(Ok(said(&self.path)));
+            return Some(Ok(summary(&self.path)));
         }
-        let Err(error) = self.write(&mut state) else { return Some(Ok(said(&self.path))) };
+        let Err(error) = self.write(&mut state) else { return Some(Ok(summary(&self.path))) };
         let other = std::env::temp_dir().join(self.path.file_name().unwrap_or_default());
         let written = self.text(&state).and_then(|text| files::replace(&other, &text));
         let error = format!("cannot write {}: {error}", self.path.display());

@@ -60,10 +60,10 @@ pub fn document(title: &str, figures: &[Sourced]) -> String {
         }
         for grid in &figure.grids {
             lines_of_text(&mut body, &grid.caption, "q", &mut y);
-            y = drawn(&mut body, grid, y + 4);
+            y = draw_grid(&mut body, grid, y + 4);
         }
         if let Some(listing) = &figure.listing {
-            y = listed(&mut body, listing, y);
+            y = draw_listing(&mut body, listing, y);
         }
         words.iter().for_each(|text| lines_of_text(&mut body, text, "", &mut y));
         body += "</g>\n";
@@ -87,13 +87,13 @@ fn lines_of_text(body: &mut String, text: &str, class: &str, y: &mut usize) {
 }
 
 /// Draws source lines from `y` on: their numbers, a bar for the first number, and the text.
-fn listed(body: &mut String, listing: &Listing, mut y: usize) -> usize {
+fn draw_listing(body: &mut String, listing: &Listing, mut y: usize) -> usize {
     const NUMBER: usize = 100;
     let end = |column: usize| 12 + (column + 1) * NUMBER;
     let left = end(listing.columns.len().saturating_sub(1)) + 16;
     let room = (WIDTH - left) / CHARACTER;
     let first = |counts: &[u64]| counts.first().copied().unwrap_or(0);
-    let most = listing.lines.iter().map(|line| first(&line.counts)).max().unwrap_or(0).max(1);
+    let largest = listing.lines.iter().map(|line| first(&line.counts)).max().unwrap_or(0).max(1);
     y += LINE;
     for (column, name) in listing.columns.iter().enumerate() {
         let _ = writeln!(body, r#"<text x="{}" y="{y}" class="q e">{name}</text>"#, end(column));
@@ -114,7 +114,7 @@ fn listed(body: &mut String, listing: &Listing, mut y: usize) -> usize {
             row(body, &[], path, "q", y);
         }
         y += LINE;
-        let bar = (first(&line.counts) as f64 / most as f64 * (NUMBER - 8) as f64).round();
+        let bar = (first(&line.counts) as f64 / largest as f64 * (NUMBER - 8) as f64).round();
         let (x, top) = (end(0) as f64 + 2.0 - bar, y - LINE + 5);
         let _ = writeln!(body, r#"<rect x="{x}" y="{top}" width="{bar}" height="{}" class="used b"/>"#, LINE - 2);
         row(body, &line.counts, &format!("{number:>4} {}", line.text), "", y);
@@ -139,7 +139,7 @@ fn most_of_all(listing: &Listing) -> String {
 }
 
 /// Draws a grid from `y` on, and returns the lower end.
-fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
+fn draw_grid(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     // All columns must fit.
     let count = grid.columns.len().max(1);
     let room = (32 * CELL.0).saturating_sub(count / grid.together.max(1) * 4) / count;

@@ -10,9 +10,9 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Describes what bounds a launch, in a sentence.
-pub fn sentence(found: &BoundVerdict) -> String {
-    let share = percent(found.share);
-    match found.bound {
+pub fn sentence(verdict: &BoundVerdict) -> String {
+    let share = percent(verdict.share);
+    match verdict.bound {
         Resource::Warps => {
             format!("bound by latency: only {share} of the possible warps are active, too few to hide it")
         }
@@ -33,9 +33,9 @@ pub fn sentence(found: &BoundVerdict) -> String {
 }
 
 /// Describes how near a rung is to its bound.
-pub fn how_near(found: &BoundVerdict) -> String {
-    let share = percent(found.share);
-    match found.bound {
+pub fn how_near(verdict: &BoundVerdict) -> String {
+    let share = percent(verdict.share);
+    match verdict.bound {
         Resource::Warps | Resource::Size => format!("{share} occupancy"),
         Resource::Barriers | Resource::BankConflicts => format!("{share} of the time"),
         Resource::Latency => format!("nothing above {share}"),
@@ -53,10 +53,10 @@ pub fn assumption(launch: &LaunchProfile) -> &'static str {
 }
 
 /// Names the optimization that helps, or the reason why there is none.
-pub fn fix(found: &BoundVerdict) -> String {
-    match found.helps {
+pub fn fix(verdict: &BoundVerdict) -> String {
+    match verdict.helps {
         Some(fix) => fix.to_string(),
-        None if found.bound == Resource::Size => "none: a larger problem fills the device".to_owned(),
+        None if verdict.bound == Resource::Size => "none: a larger problem fills the device".to_owned(),
         None => "none: only the traffic or arithmetic of the problem itself remains".to_owned(),
     }
 }

@@ -68,8 +68,8 @@ impl Device {
     /// [checked](Launched::expect): `device.launch("copy", grid, args)?.expect(Counter::SectorsPerRequest, ..=4)?`.
     ///
     /// # Errors
-    /// Returns an error when the kernel does not exist, when the arguments do not fit its parameters, when no device
-    /// can launch the grid, and when the kernel fails. On the simulator, the error contains the thread and the line of
+    /// Returns an error when the kernel does not exist, the arguments do not fit its parameters, no device can launch the
+    /// grid, or the kernel fails. On the simulator, the error contains the thread and the line of
     /// the kernel.
     #[track_caller]
     pub fn launch(&mut self, kernel: &str, grid: Grid, values: Values) -> Result<Launched> {

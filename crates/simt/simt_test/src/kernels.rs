@@ -36,8 +36,8 @@ impl Kernels {
     /// Compiles the kernels of a crate with the settings of the builder.
     ///
     /// # Errors
-    /// Returns an error when the crate does not exist or does not compile for the device, when this machine lacks the
-    /// device's compiler, and when the simulator cannot read the PTX.
+    /// Returns an error when the crate does not exist or does not compile for the device, this machine lacks the
+    /// device's compiler, or the simulator cannot read the PTX.
     #[track_caller]
     pub fn build(builder: CudaBuilder) -> Result<&'static Self> {
         located(build(builder))

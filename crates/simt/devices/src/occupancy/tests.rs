@@ -69,10 +69,10 @@ fn shared_memory_to_the_last_byte() {
     for limits in Limits::all() {
         let threads = 128;
         let with = |dynamic_shared| Block { threads, dynamic_shared };
-        let ask = |dynamic_shared| of(limits, kernel(32, 0), with(dynamic_shared));
-        assert_eq!(ask(limits.shared_opt_in).blocks, 1, "{}", limits.arch());
-        assert_eq!(ask(limits.shared_opt_in + 1).blocks, 0, "{}", limits.arch());
-        assert_eq!(limited(&ask(u32::MAX)), [Limiter::SharedMemory]);
+        let occupancy_with = |dynamic_shared| of(limits, kernel(32, 0), with(dynamic_shared));
+        assert_eq!(occupancy_with(limits.shared_opt_in).blocks, 1, "{}", limits.arch());
+        assert_eq!(occupancy_with(limits.shared_opt_in + 1).blocks, 0, "{}", limits.arch());
+        assert_eq!(limited(&occupancy_with(u32::MAX)), [Limiter::SharedMemory]);
     }
     let static_and_dynamic = Block { threads: 1024, dynamic_shared: 20 << 10 };
     let turing = of(named("sm_75"), kernel(32, 20 << 10), static_and_dynamic);

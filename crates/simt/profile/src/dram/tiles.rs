@@ -70,8 +70,8 @@ pub struct Phase {
 }
 
 impl Tiles {
-    /// Models the product of matrices of n × n elements of `element` bytes, n up to 16, in a memory of up to 8 channels
-    /// of up to 8 banks.
+    /// Models the product of matrices of n × n elements of `element` bytes. `n` is at most 16, and the memory has at most
+    /// 8 channels of 8 banks.
     ///
     /// # Errors
     /// Returns [`Error::Request`] when a number is 0 or exceeds its limit, when a tile is larger than its matrix, or

@@ -50,9 +50,9 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     let dram = &recording.watch.dram;
     let by_request: Vec<(u32, BTreeSet<(usize, DramAddress)>)> =
         requests.iter().map(|request| (request.warp, bursts(recording, request))).collect();
-    let all: BTreeSet<(usize, DramAddress)> =
+    let touched: BTreeSet<(usize, DramAddress)> =
         by_request.iter().flat_map(|(_, bursts)| bursts.iter().copied()).collect();
-    let buffers: BTreeSet<usize> = all.iter().map(|(buffer, _)| *buffer).collect();
+    let buffers: BTreeSet<usize> = touched.iter().map(|(buffer, _)| *buffer).collect();
     let columns: Vec<String> = (0..dram.channels).map(|channel| channel.to_string()).collect();
     let together = if dram.channels > 8 { 8 } else { 1 };
     let grid = |caption: String, rows: Vec<FigureRow>| Grid {
@@ -69,7 +69,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     let mut grids = Vec::new();
     for buffer in &buffers {
         let places: Vec<DramAddress> =
-            all.iter().filter(|(number, _)| number == buffer).map(|(_, place)| *place).collect();
+            touched.iter().filter(|(number, _)| number == buffer).map(|(_, place)| *place).collect();
         let name = if *buffer == usize::MAX { "other memory".to_owned() } else { format!("buffer {buffer}") };
         let at = |row: u64, bank: u64, channel: u64| {
             places.iter().any(|p| (p.row, p.bank, p.channel) == (row, bank, channel))
@@ -101,7 +101,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
             (0..dram.banks).map(row).collect(),
         ));
     }
-    let some = if by_request.len() > REQUESTS {
+    let prefix = if by_request.len() > REQUESTS {
         format!("the first {REQUESTS} of {} ", by_request.len())
     } else {
         String::new()
@@ -116,15 +116,15 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
         FigureRow { label: format!("warp {warp}"), cells: (0..dram.channels).map(cell).collect() }
     };
     grids.push(grid(
-        format!("{some}requests, in order: bursts by channel (columns), which are serialized within a channel"),
+        format!("{prefix}requests, in order: bursts by channel (columns), which are serialized within a channel"),
         by_request.iter().take(REQUESTS).map(row).collect(),
     ));
     let busiest =
-        (0..dram.channels).map(|channel| all.iter().filter(|(_, place)| place.channel == channel).count()).max();
+        (0..dram.channels).map(|channel| touched.iter().filter(|(_, place)| place.channel == channel).count()).max();
     let busy = |key: fn(&DramAddress) -> (u64, u64)| {
-        all.iter().map(|(_, place)| key(place)).collect::<BTreeSet<_>>().len() as u64
+        touched.iter().map(|(_, place)| key(place)).collect::<BTreeSet<_>>().len() as u64
     };
-    let used: u64 =
+    let requested_bytes: u64 =
         requests.iter().map(|request| u64::from(request.mask.count_ones()) * u64::from(request.bytes)).sum();
     let position = recording.position(requests[0].site);
     Figure {
@@ -139,13 +139,13 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
         grids,
         counts: vec![
             ("requests", requests.len() as u64),
-            ("bursts", all.len() as u64),
+            ("bursts", touched.len() as u64),
             ("bursts of all requests", by_request.iter().map(|(_, bursts)| bursts.len() as u64).sum()),
             ("channels", busy(|place| (place.channel, 0))),
             ("banks", busy(|place| (place.channel, place.bank))),
             ("bursts of the busiest channel", busiest.unwrap_or(0) as u64),
-            ("bytes requested by threads", used),
-            ("bytes that move", all.len() as u64 * dram.burst),
+            ("bytes requested by threads", requested_bytes),
+            ("bytes that move", touched.len() as u64 * dram.burst),
         ],
         notes: vec![format!(
             "channels {}, banks per channel {}, bytes per burst {}, interleaved; each buffer begins at bank 0 of channel 0",

@@ -47,31 +47,31 @@ pub fn exchange(simulator: &mut Simulator, launch: &Launch<'_>) -> Result<Vec<Ex
     let launched =
         simulator.launch_observed(launch, ExchangeObserver { function: launch.function.clone(), log: Arc::default() });
     simulator.config_mut().schedule = usual;
-    let mut seen = std::mem::take(&mut launched?.log.lock().unwrap_or_else(PoisonError::into_inner).seen);
+    let mut accesses = std::mem::take(&mut launched?.log.lock().unwrap_or_else(PoisonError::into_inner).accesses);
     let (mut writers, mut shared) = (HashMap::<u64, BTreeSet<u64>>::new(), BTreeSet::new());
-    for access in seen.iter().filter(|access| access.writes) {
+    for access in accesses.iter().filter(|access| access.writes) {
         for word in access.words.keys() {
             writers.entry(*word).or_default().insert(access.block);
         }
     }
-    for access in seen.iter().filter(|access| !access.writes) {
+    for access in accesses.iter().filter(|access| !access.writes) {
         let sees_other = |(word, count): &(&u64, &u32)| {
             **count > 0 && writers.get(word).is_some_and(|blocks| blocks.iter().any(|block| *block != access.block))
         };
         shared.extend(access.words.iter().filter(sees_other).map(|(word, _)| *word));
     }
-    seen.iter_mut().for_each(|access| access.words.retain(|word, _| shared.contains(word)));
-    seen.retain(|access| !access.words.is_empty());
+    accesses.iter_mut().for_each(|access| access.words.retain(|word, _| shared.contains(word)));
+    accesses.retain(|access| !access.words.is_empty());
     // A polling block sees the same value repeatedly.
     let mut last = HashMap::new();
-    let mut kept: Vec<Exchanged> = Vec::new();
-    for access in seen {
-        if last.get(&access.block).is_none_or(|number: &usize| kept[*number] != access) {
-            last.insert(access.block, kept.len());
-            kept.push(access);
+    let mut distinct: Vec<Exchanged> = Vec::new();
+    for access in accesses {
+        if last.get(&access.block).is_none_or(|number: &usize| distinct[*number] != access) {
+            last.insert(access.block, distinct.len());
+            distinct.push(access);
         }
     }
-    Ok(kept)
+    Ok(distinct)
 }
 
 /// Keeps the strong accesses of a launch. The observers of all blocks write to one log, so the log has the accesses in
@@ -85,7 +85,7 @@ struct ExchangeObserver {
 struct Log {
     /// The number of writes to each word.
     written: HashMap<u64, u32>,
-    seen: Vec<Exchanged>,
+    accesses: Vec<Exchanged>,
 }
 
 impl Observer for ExchangeObserver {
@@ -105,7 +105,7 @@ impl Observer for ExchangeObserver {
             _ => false,
         };
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        if access.space != Space::Global || !is_strong || log.seen.len() >= MOST {
+        if access.space != Space::Global || !is_strong || log.accesses.len() >= MOST {
             return;
         }
         let writes = access.kind != AccessKind::Load;
@@ -116,7 +116,7 @@ impl Observer for ExchangeObserver {
             *count += u32::from(writes);
             words.insert(address, *count);
         }
-        log.seen.push(Exchanged { block: warp.block, writes, words });
+        log.accesses.push(Exchanged { block: warp.block, writes, words });
     }
 }
 

@@ -20,8 +20,9 @@ const STEPS: usize = 16;
 const FEWEST: usize = 3;
 
 fn draw(recording: &Recording) -> Vec<Figure> {
-    let mut known = HashSet::new();
-    let loops = loops(&recording.written).into_iter().filter(|lane_loop| known.insert(lane_loop.steps[0][0].key()));
+    let mut known_starts = HashSet::new();
+    let loops =
+        loops(&recording.written).into_iter().filter(|lane_loop| known_starts.insert(lane_loop.steps[0][0].key()));
     loops.filter_map(|lane_loop| figure(recording, &lane_loop)).collect()
 }
 
@@ -42,14 +43,14 @@ fn loops(written: &[Written]) -> Vec<Loop<'_>> {
     let is_equal = |a: &[Written], b: &[Written]| a.iter().map(Written::key).eq(b.iter().map(Written::key));
     let (mut found, mut first) = (Vec::new(), 0);
     while first < written.len() {
-        let rest = &written[first..];
-        let length = rest.iter().skip(1).take(LONGEST).position(|result| result.key() == rest[0].key());
+        let remaining = &written[first..];
+        let length = remaining.iter().skip(1).take(LONGEST).position(|result| result.key() == remaining[0].key());
         let length = length.map_or(0, |place| place + 1);
         // A result that occurs twice in a step belongs to an inner loop, which is found later.
-        let is_innermost = rest[..length].iter().map(Written::key).collect::<HashSet<_>>().len() == length;
+        let is_innermost = remaining[..length].iter().map(Written::key).collect::<HashSet<_>>().len() == length;
         let steps: Vec<_> = match length {
             1.. if is_innermost => {
-                rest.chunks_exact(length).take_while(|step| is_equal(step, &rest[..length])).collect()
+                remaining.chunks_exact(length).take_while(|step| is_equal(step, &remaining[..length])).collect()
             }
             _ => Vec::new(),
         };
@@ -115,8 +116,8 @@ fn figure(recording: &Recording, lane_loop: &Loop<'_>) -> Option<Figure> {
         .collect();
     let is_shown =
         |place: &usize| name(*place).is_some_and(|name| parsed[*place].gives_float() || numbers.contains(name));
-    let shown: Vec<usize> = (0..parsed.len()).filter(is_shown).collect();
-    if shown.iter().filter(|place| parsed[**place].gives_float()).count() < 2 || shown.len() > ROWS {
+    let shown_places: Vec<usize> = (0..parsed.len()).filter(is_shown).collect();
+    if shown_places.iter().filter(|place| parsed[**place].gives_float()).count() < 2 || shown_places.len() > ROWS {
         return None;
     }
     // A register that a step reads before writing it holds a value from the previous step.
@@ -139,13 +140,13 @@ fn figure(recording: &Recording, lane_loop: &Loop<'_>) -> Option<Figure> {
         let label = format!("{operation} {}", name(*place).unwrap_or_default());
         FigureRow { label, cells: (0..count).map(cell).collect() }
     };
-    let rows: Vec<FigureRow> = shown.iter().map(row).collect();
-    let more = match lane_loop.steps.len() - count {
+    let rows: Vec<FigureRow> = shown_places.iter().map(row).collect();
+    let omission = match lane_loop.steps.len() - count {
         0 => String::new(),
-        more => format!("; {more} more steps are left out"),
+        left_out => format!("; {left_out} more steps are left out"),
     };
     // The figure points to the last number that a step passes on, or to the first number if no number is passed on.
-    let place = shown.iter().rfind(|place| is_kept(**place)).unwrap_or(&shown[0]);
+    let place = shown_places.iter().rfind(|place| is_kept(**place)).unwrap_or(&shown_places[0]);
     Some(Figure {
         what: LOOP.name,
         title: format!("{} steps of lane 0", lane_loop.steps.len()),
@@ -154,7 +155,7 @@ fn figure(recording: &Recording, lane_loop: &Loop<'_>) -> Option<Figure> {
         grids: vec![Grid {
             caption: format!(
                 "the results of instructions (rows) by step (columns); green and blue: the next step reads the result; \
-                 green: it is unchanged from the previous step, blue: it differs{more}"
+                 green: it is unchanged from the previous step, blue: it differs{omission}"
             ),
             columns: (0..count).map(|step| step.to_string()).collect(),
             together: 8,

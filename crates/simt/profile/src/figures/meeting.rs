@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, Default)]
 pub(super) struct Meeting {
     /// The lanes that have arrived.
-    pub(super) given: u32,
+    pub(super) arrived: u32,
     /// The arrived lanes that have continued.
     gone: u32,
     /// The value that each lane provides.
@@ -18,7 +18,7 @@ pub(super) struct Meeting {
 impl Meeting {
     /// Records that lanes arrive.
     pub(super) fn arrive(&mut self, lanes: u32, values: &[u32; 32], sources: &[u32; 32], in_range: u32) {
-        self.given = self.given & !self.gone | lanes;
+        self.arrived = self.arrived & !self.gone | lanes;
         self.gone = 0;
         for lane in simt::regs::lanes(lanes) {
             (self.values[lane], self.sources[lane]) = (values[lane], sources[lane]);

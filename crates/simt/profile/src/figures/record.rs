@@ -110,7 +110,7 @@ pub struct Shuffle {
     /// The lanes that execute the shuffle.
     pub lanes: u32,
     /// The lanes that provide a value: the executing lanes, and lanes that reach the exchange on another path.
-    pub given: u32,
+    pub providers: u32,
     /// The member mask of each lane.
     pub members: [u32; 32],
     /// The number of lanes that exchange values with each other, as specified by each lane.

@@ -208,7 +208,7 @@ impl Observer for Recorder {
             return;
         }
         let mode = *mode;
-        let Meeting { given, values, sources, in_range, .. } = self.meeting;
+        let Meeting { arrived, values, sources, in_range, .. } = self.meeting;
         self.meeting.leave(lanes);
         // Lanes that met on different paths are reported one after another.
         if let Some(last) = self.shuffles.last_mut().filter(|last| self.has_met && last.mode == mode) {
@@ -218,7 +218,17 @@ impl Observer for Recorder {
         self.has_met = true;
         if self.shuffles.len() < MOST {
             let (members, widths) = (self.members, self.widths);
-            self.shuffles.push(Shuffle { site, mode, lanes, given, members, widths, values, sources, in_range });
+            self.shuffles.push(Shuffle {
+                site,
+                mode,
+                lanes,
+                providers: arrived,
+                members,
+                widths,
+                values,
+                sources,
+                in_range,
+            });
         }
     }
 }

@@ -41,10 +41,10 @@ fn sums(recording: &Recording) -> Option<Vec<Sum>> {
         return None;
     }
     let text = recording.ptx();
-    let mut left = results(graph)?;
-    let mut needed: HashSet<Id> = left.iter().copied().collect();
-    while let Some(id) = left.pop() {
-        left.extend(graph.parts(id).into_iter().filter(|part| needed.insert(*part)));
+    let mut pending = results(graph)?;
+    let mut needed: HashSet<Id> = pending.iter().copied().collect();
+    while let Some(id) = pending.pop() {
+        pending.extend(graph.parts(id).into_iter().filter(|part| needed.insert(*part)));
     }
     // Operands have smaller numbers than their results.
     let mut order: Vec<Id> =

@@ -21,7 +21,7 @@ impl Shuffle {
     /// lane does not provide a value, which makes the result undefined.
     pub fn source(&self, lane: usize) -> Option<usize> {
         let source = if has(self.in_range, lane) { self.sources[lane] as usize } else { lane };
-        (has(self.lanes, lane) && has(self.given, source)).then_some(source)
+        (has(self.lanes, lane) && has(self.providers, source)).then_some(source)
     }
 
     /// Returns the value that all executing lanes have in common, if there is one.
@@ -33,9 +33,9 @@ impl Shuffle {
 }
 
 fn figure(position: Position, shuffle: &Shuffle) -> Figure {
-    let Shuffle { mode, lanes, given, values, in_range, .. } = shuffle;
+    let Shuffle { mode, lanes, providers, values, in_range, .. } = shuffle;
     let notation = Notation::of(shuffle);
-    let before = |lane: usize| match has(*given, lane) {
+    let before = |lane: usize| match has(*providers, lane) {
         true => Cell::new(notation.text(values[lane]), Shade::Used),
         false => Cell::new("·", Shade::Idle),
     };
@@ -112,10 +112,11 @@ enum Notation {
 impl Notation {
     /// Returns the notation for the values that lanes provide.
     fn of(shuffle: &Shuffle) -> Self {
-        let is = |fits: fn(u32) -> bool| simt::regs::lanes(shuffle.given).all(|lane| fits(shuffle.values[lane]));
-        if is(|bits| bits.cast_signed().unsigned_abs() < 1 << 20) {
+        let all_fit =
+            |fits: fn(u32) -> bool| simt::regs::lanes(shuffle.providers).all(|lane| fits(shuffle.values[lane]));
+        if all_fit(|bits| bits.cast_signed().unsigned_abs() < 1 << 20) {
             Self::Integer
-        } else if is(|bits| bits == 0 || (1e-3..1e7).contains(&f32::from_bits(bits).abs())) {
+        } else if all_fit(|bits| bits == 0 || (1e-3..1e7).contains(&f32::from_bits(bits).abs())) {
             Self::Float
         } else {
             Self::Hexadecimal

@@ -66,8 +66,8 @@ fn runs<'a, 'b>(elements: &'b [&'a Loaded]) -> impl Iterator<Item = &'b [&'a Loa
 fn grid(caption: String, elements: &[&Loaded], cell: impl Fn(&Loaded) -> Cell) -> Grid {
     let rows: Vec<&[&Loaded]> = runs(elements).collect();
     let wide = rows.iter().map(|row| row.len()).max().unwrap_or(0);
-    let more = match rows.len().checked_sub(ROWS).filter(|more| *more > 0) {
-        Some(more) => format!("; {more} more rows are left out"),
+    let omission = match rows.len().checked_sub(ROWS).filter(|left_out| *left_out > 0) {
+        Some(left_out) => format!("; {left_out} more rows are left out"),
         None => String::new(),
     };
     let row = |row: &&[&Loaded]| {
@@ -77,7 +77,7 @@ fn grid(caption: String, elements: &[&Loaded], cell: impl Fn(&Loaded) -> Cell) -
         FigureRow { label: first, cells }
     };
     Grid {
-        caption: caption + &more,
+        caption: caption + &omission,
         columns: (0..wide).map(|column| column.to_string()).collect(),
         together: 8,
         rows: rows.iter().take(ROWS).map(row).collect(),

@@ -62,14 +62,14 @@ impl WarpActivity {
 fn draw(recording: &Recording) -> Vec<Figure> {
     let spans = &recording.spans;
     let Some(end) = spans.iter().map(|span| span.to).max() else { return Vec::new() };
-    let each = end.div_ceil(COLUMNS).max(1);
-    let columns = end.div_ceil(each);
+    let cycles_per_column = end.div_ceil(COLUMNS).max(1);
+    let columns = end.div_ceil(cycles_per_column);
     // The cycles of each activity, for each warp and column.
     let mut times = vec![vec![[0; WarpActivity::ALL.len()]; columns as usize]; recording.residence.warps as usize];
     for span in spans {
         let Some(activity_times) = times.get_mut(span.warp as usize) else { continue };
-        for column in span.from / each..span.to.div_ceil(each) {
-            let part = column * each..(column + 1) * each;
+        for column in span.from / cycles_per_column..span.to.div_ceil(cycles_per_column) {
+            let part = column * cycles_per_column..(column + 1) * cycles_per_column;
             activity_times[column as usize][WarpActivity::of(span) as usize] +=
                 span.to.min(part.end) - span.from.max(part.start);
         }
@@ -79,12 +79,12 @@ fn draw(recording: &Recording) -> Vec<Figure> {
             let mut times = *times;
             // Arithmetic surrounds each special function. It counts as special functions if these take at least an
             // eighth of the time.
-            let others = [WarpActivity::Works, WarpActivity::Result].map(|doing| doing as usize);
+            let arithmetic = [WarpActivity::Works, WarpActivity::Result].map(|doing| doing as usize);
             let special = WarpActivity::Special as usize;
-            let all = times[special] + others.map(|doing| times[doing]).iter().sum::<u64>();
-            if times[special] * 8 >= all {
-                others.into_iter().for_each(|doing| times[doing] = 0);
-                times[special] = all;
+            let arithmetic_and_special = times[special] + arithmetic.map(|doing| times[doing]).iter().sum::<u64>();
+            if times[special] * 8 >= arithmetic_and_special {
+                arithmetic.into_iter().for_each(|doing| times[doing] = 0);
+                times[special] = arithmetic_and_special;
             }
             let longest =
                 times.iter().zip(WarpActivity::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
@@ -101,7 +101,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let occurring: Vec<_> = occurring.into_iter().filter(|(.., cycles)| *cycles > 0).collect();
     let legend: Vec<_> = occurring.iter().map(|(what, ..)| *what).collect();
     let time = Grid {
-        caption: format!("warps (rows) over {end} cycles, {each} per column: {}", legend.join(", ")),
+        caption: format!("warps (rows) over {end} cycles, {cycles_per_column} per column: {}", legend.join(", ")),
         columns: vec![String::new(); columns as usize],
         together: 8,
         rows: times.iter().enumerate().map(row).collect(),

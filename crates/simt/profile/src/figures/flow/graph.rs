@@ -194,11 +194,15 @@ impl Graph {
         if count < 2 {
             return distinct[0];
         }
-        let all = || distinct[..count].iter().chain(&many).copied();
+        let operand_ids = || distinct[..count].iter().chain(&many).copied();
         let made_of = |id: Id| *self.value(id);
-        let depth =
-            all().map(made_of).filter(|value| value.phase == maker.phase).map(|value| value.depth).max().unwrap_or(0);
-        let elements = all().map(|id| made_of(id).elements).fold(0, u64::saturating_add);
+        let depth = operand_ids()
+            .map(made_of)
+            .filter(|value| value.phase == maker.phase)
+            .map(|value| value.depth)
+            .max()
+            .unwrap_or(0);
+        let elements = operand_ids().map(|id| made_of(id).elements).fold(0, u64::saturating_add);
         let number = (count + many.len()) as u32;
         let (kind, depth) = if joins { (Kind::Joined(number), depth) } else { (Kind::Combined(number), depth + 1) };
         let Producer { site, thread, phase } = maker;

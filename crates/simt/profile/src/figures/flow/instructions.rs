@@ -27,10 +27,10 @@ impl Flow {
             let yes = step.registers.value(pred).map(|value| (value != 0) != negated);
             (yes, registers.depends(pred))
         });
-        let held = |reg: &Reg| *registers.get(*reg);
+        let values_in = |reg: &Reg| *registers.get(*reg);
         let operands: Vec<labels::RegisterValues> = match &choice {
-            Some(choice) => choice.values.iter().map(held).collect(),
-            None => reads.iter().filter(|reg| !matches!(reg, Reg::Pred(_))).map(held).collect(),
+            Some(choice) => choice.values.iter().map(values_in).collect(),
+            None => reads.iter().filter(|reg| !matches!(reg, Reg::Pred(_))).map(values_in).collect(),
         };
         let joins = matches!(alu, Alu::Convert(_));
         let mut ids = [PLAIN; 32];
@@ -81,8 +81,8 @@ impl Flow {
         let registers = &self.warps[self.at].registers;
         let places = |places: &[u16], held: &[Reg]| -> Vec<(usize, usize, Reg)> {
             let packed = (places.len() / 32 / held.len().max(1)).max(1);
-            let each = places.iter().enumerate();
-            each.map(|(index, place)| (usize::from(*place), index % 32, held[index / 32 / packed])).collect()
+            let slots = places.iter().enumerate();
+            slots.map(|(index, place)| (usize::from(*place), index % 32, held[index / 32 / packed])).collect()
         };
         let (m, n, k) = (op.product.m, op.product.n, op.product.k);
         let dense = if op.sparse.is_some() { 2 * k } else { k };
@@ -116,8 +116,8 @@ impl Flow {
             let id = self.graph.combine(&terms, self.maker(step.site, lane), false);
             match results.iter_mut().find(|(known, _)| *known == reg) {
                 Some((_, ids)) => {
-                    let both = [ids[lane], id];
-                    ids[lane] = self.graph.combine(&both, self.maker(step.site, lane), true);
+                    let halves = [ids[lane], id];
+                    ids[lane] = self.graph.combine(&halves, self.maker(step.site, lane), true);
                 }
                 None => {
                     let mut ids = [PLAIN; 32];
@@ -137,26 +137,26 @@ impl Flow {
         };
         let meeting = &mut self.warps[self.at].meeting;
         meeting.leave(mask);
-        let (given, sources, in_range, values) = (meeting.given, meeting.sources, meeting.in_range, meeting.values);
+        let (arrived, sources, in_range, values) = (meeting.arrived, meeting.sources, meeting.in_range, meeting.values);
         let mut ids = [PLAIN; 32];
         let to = match op {
             Warp::Shuffle { to, .. } => {
                 for lane in lanes(mask) {
                     let source = if in_range >> lane & 1 == 1 { sources[lane] as usize % 32 } else { lane };
-                    ids[lane] = if given >> source & 1 == 1 { values[source] } else { PLAIN };
+                    ids[lane] = if arrived >> source & 1 == 1 { values[source] } else { PLAIN };
                 }
                 to
             }
             Warp::Reduce { to, .. } => {
-                let mut made: Vec<(u32, Id)> = Vec::new();
+                let mut reductions: Vec<(u32, Id)> = Vec::new();
                 for lane in lanes(mask) {
                     // For a reduction, `sources` are the participating lanes.
-                    let members = sources[lane] & given;
-                    let known = made.iter().find(|(group, _)| *group == members).map(|(_, id)| *id);
-                    ids[lane] = known.unwrap_or_else(|| {
-                        let all: Vec<Id> = lanes(members).map(|member| values[member]).collect();
-                        let id = self.graph.combine(&all, self.maker(site, lane), false);
-                        made.push((members, id));
+                    let members = sources[lane] & arrived;
+                    let existing = reductions.iter().find(|(group, _)| *group == members).map(|(_, id)| *id);
+                    ids[lane] = existing.unwrap_or_else(|| {
+                        let operands: Vec<Id> = lanes(members).map(|member| values[member]).collect();
+                        let id = self.graph.combine(&operands, self.maker(site, lane), false);
+                        reductions.push((members, id));
                         id
                     });
                 }

@@ -110,5 +110,5 @@ fn lanes_of_two_paths_exchange_values() {
     let function = kernel("bfly", true);
     assert_eq!(check(&function, (16, 31, u32::MAX), "two paths"), 0);
     let (shuffle, _) = run(&function, 16, 31, u32::MAX);
-    assert_eq!((shuffle.lanes, shuffle.given), (u32::MAX, u32::MAX));
+    assert_eq!((shuffle.lanes, shuffle.providers), (u32::MAX, u32::MAX));
 }

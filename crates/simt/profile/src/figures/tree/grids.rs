@@ -19,8 +19,8 @@ type Column = (u64, usize);
 /// Draws the location of each sum and its operands, with arrows from round to round.
 pub(super) fn tree(graph: &Graph, tree: &Tree) -> Option<Grid> {
     let last = tree.rounds.len().checked_sub(1)?;
-    let drawn = (0..tree.rounds.len().min(ROUNDS)).map(|back| picture(graph, tree, last - back));
-    let grids = drawn.take_while(|grid| grid.columns.len() <= COLUMNS);
+    let pictures = (0..tree.rounds.len().min(ROUNDS)).map(|back| picture(graph, tree, last - back));
+    let grids = pictures.take_while(|grid| grid.columns.len() <= COLUMNS);
     grids.last()
 }
 
@@ -61,14 +61,14 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
         }
     }
     // The values before the first round and after each round: sums until they are used, elements just before their use.
-    let mut there: Vec<Vec<Id>> = vec![Vec::new(); rounds.len() + 1];
+    let mut values_by_row: Vec<Vec<Id>> = vec![Vec::new(); rounds.len() + 1];
     for (number, round) in rounds.iter().enumerate() {
         for addition in &round.additions {
-            there[number + 1].push(addition.value);
+            values_by_row[number + 1].push(addition.value);
             for term in &addition.terms {
                 let born =
                     if is_element(term.value) { number } else { made.get(&term.value).map_or(0, |round| round + 1) };
-                for row in &mut there[born..=number] {
+                for row in &mut values_by_row[born..=number] {
                     if !row.contains(&term.value) {
                         row.push(term.value);
                     }
@@ -77,8 +77,8 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
         }
     }
     let mut columns: HashMap<Id, Column> = HashMap::new();
-    for (number, row) in there.iter().enumerate() {
-        let mut taken: BTreeSet<Column> = row.iter().filter_map(|id| columns.get(id).copied()).collect();
+    for (number, row) in values_by_row.iter().enumerate() {
+        let mut occupied: BTreeSet<Column> = row.iter().filter_map(|id| columns.get(id).copied()).collect();
         for id in row {
             if columns.contains_key(id) {
                 continue;
@@ -89,23 +89,23 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
             let user = adding_round.and_then(|round| {
                 round.additions.iter().find(|addition| addition.terms.iter().any(|term| term.value == *id))
             });
-            let of = user.map_or(*id, |user| user.value);
-            let index = index(graph, tree, of, shared);
-            let slot = (0..).find(|slot| !taken.contains(&(index, *slot))).unwrap_or(0);
-            taken.insert((index, slot));
+            let sum_id = user.map_or(*id, |user| user.value);
+            let index = index(graph, tree, sum_id, shared);
+            let slot = (0..).find(|slot| !occupied.contains(&(index, *slot))).unwrap_or(0);
+            occupied.insert((index, slot));
             columns.insert(*id, (index, slot));
         }
     }
-    let all: Vec<Column> = columns.values().copied().collect::<BTreeSet<_>>().into_iter().collect();
-    let number_of: HashMap<Column, usize> = all.iter().copied().zip(0..).collect();
+    let column_order: Vec<Column> = columns.values().copied().collect::<BTreeSet<_>>().into_iter().collect();
+    let number_of: HashMap<Column, usize> = column_order.iter().copied().zip(0..).collect();
     let at = |id: &Id| columns.get(id).and_then(|column| number_of.get(column)).copied().unwrap_or(0);
     let mut rows: Vec<FigureRow> = Vec::new();
-    for (number, ids) in there.iter().enumerate() {
+    for (number, ids) in values_by_row.iter().enumerate() {
         let label = match number + first {
             0 => "elements".to_owned(),
             round => format!("round {round}"),
         };
-        let mut cells = vec![Cell::default(); all.len()];
+        let mut cells = vec![Cell::default(); column_order.len()];
         for id in ids {
             let value = graph.value(*id);
             cells[at(id)] = match value.kind {
@@ -121,7 +121,7 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
         rows.push(FigureRow { label, cells });
     }
     let mut arrows = Vec::new();
-    for (row, pair) in there.windows(2).enumerate() {
+    for (row, pair) in values_by_row.windows(2).enumerate() {
         // Sums that are not used in this round stay in their column.
         let waits = pair[0].iter().filter(|id| pair[1].contains(id) && !is_element(**id));
         arrows.extend(waits.map(|id| Arrow { row, from: at(id), to: at(id) }));
@@ -137,7 +137,10 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
             "{of_all}sums by the element or thread that holds them (columns) and round (rows); a sum shows the thread that \
              adds it"
         ),
-        columns: all.iter().map(|(index, slot)| if *slot == 0 { index.to_string() } else { String::new() }).collect(),
+        columns: column_order
+            .iter()
+            .map(|(index, slot)| if *slot == 0 { index.to_string() } else { String::new() })
+            .collect(),
         together: 8,
         rows,
         arrows,
@@ -147,8 +150,8 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
 /// Returns a row for each round. Consecutive rounds that look alike share a row. If there are too many rows, only the
 /// first and last rows are kept.
 fn by_round(tree: &Tree, cells: impl Fn(&Round) -> Vec<Cell>) -> (Vec<FigureRow>, &'static str) {
-    let all: Vec<(usize, Vec<Cell>)> = (1..).zip(tree.rounds.iter().map(cells)).collect();
-    let alike = all.chunk_by(|a, b| a.1 == b.1).filter_map(|rounds| {
+    let numbered_rounds: Vec<(usize, Vec<Cell>)> = (1..).zip(tree.rounds.iter().map(cells)).collect();
+    let alike = numbered_rounds.chunk_by(|a, b| a.1 == b.1).filter_map(|rounds| {
         let (first, last) = (rounds.first()?, rounds.last()?);
         let label = match first.0 == last.0 {
             true => format!("round {}", first.0),
@@ -159,8 +162,8 @@ fn by_round(tree: &Tree, cells: impl Fn(&Round) -> Vec<Cell>) -> (Vec<FigureRow>
     let rows: Vec<FigureRow> = alike.collect();
     let count = rows.len();
     let is_shown = |number: usize| count <= LISTED || number < LISTED / 2 || number >= count - LISTED / 2;
-    let shown = rows.into_iter().enumerate().filter(|(number, _)| is_shown(*number)).map(|(_, row)| row);
-    (shown.collect(), if count > LISTED { " (the first and last rows)" } else { "" })
+    let shown_rows = rows.into_iter().enumerate().filter(|(number, _)| is_shown(*number)).map(|(_, row)| row);
+    (shown_rows.collect(), if count > LISTED { " (the first and last rows)" } else { "" })
 }
 
 /// Draws the operations of a warp's lanes in each round.

@@ -131,8 +131,8 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
         parts.into_iter().filter(|part| is_computed(*part)).map(move |part| (*place, part, *thread))
     });
     let stored: Vec<(MemoryAddress, Id, u32)> = stored.collect();
-    let most = stored.iter().map(|(_, id, _)| graph.value(*id).elements).max()?;
-    let results = stored.iter().filter(|(_, id, _)| graph.value(*id).elements == most);
+    let most_elements = stored.iter().map(|(_, id, _)| graph.value(*id).elements).max()?;
+    let results = stored.iter().filter(|(_, id, _)| graph.value(*id).elements == most_elements);
     let different: HashSet<Id> = results.clone().map(|(_, id, _)| *id).collect();
     // For kernels that work in place, the last buffer is the output.
     let (place, result, thread) = *results.max_by_key(|(place, _, thread)| {
@@ -149,7 +149,7 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
         let begin = begins.entry(buffer).or_insert(index);
         *begin = index.min(*begin);
     }
-    Some(Tree { place, thread, elements: most, results: different.len(), begins, rounds })
+    Some(Tree { place, thread, elements: most_elements, results: different.len(), begins, rounds })
 }
 
 /// Returns the first word of an instruction's opcode.
