@@ -38,7 +38,7 @@ fn a_wrong_answer_is_noticed() {
 }
 
 #[test]
-fn records_survive_being_written() {
+fn records_round_trip() {
     let (record, plan) = &*READ;
     assert_eq!(record.to_bytes(), RECORDED);
     let again = Plan::new(record.set, record.seed, record.rounds);

@@ -5,7 +5,7 @@
 //! | resource | time |
 //! |---|---|
 //! | memory | sectors that the blocks touch, at most once per buffer, × 32 bytes over the achievable bandwidth; the L2 fetches two sectors at once |
-//! | L2 | sectors that miss the L1 over the L2's bandwidth, or over that of the multiprocessors that have blocks; a written sector costs [`Constants::write_cost`] times as much as a read sector; a sector that is alone in its line costs more |
+//! | L2 | sectors that miss the L1 over the L2's bandwidth, or over that of the multiprocessors that have blocks; the cost of a written sector is [`Constants::write_cost`] times that of a read sector; a sector that is alone in its line costs more |
 //! | atomics | passes through sectors of the L2 over all slices' passes per clock, or passes through the busiest slice over its passes per clock; a float addition takes 2.4 passes |
 //! | shared memory and L1 | wavefronts and tags, one per clock of a multiprocessor; a load of one line takes more; or the words of divergent reads of constants |
 //! | issue | instructions over four schedulers × [`Constants::issue_share`] |

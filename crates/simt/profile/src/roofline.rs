@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_nearest_roof_bounds_a_launch() {
-        let device = Description::open("h100").expect("it is known");
+        let device = Description::open("h100").expect("a known device");
         let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * b.abs();
         let one = |flops, sample: &Sample, us| {
             roofline(&device, flops, &[Measured { name: "some", us, sample }]).points.remove(0)

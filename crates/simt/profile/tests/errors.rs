@@ -12,18 +12,18 @@ const STORE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .en
 
 /// Launches the kernel with one block on a buffer of `words` words.
 fn launched(threads: u32, words: usize) -> Result<LaunchProfile, Error> {
-    let function = Module::from_ptx(STORE).expect("it is PTX").function("kernel").expect("it is there");
+    let function = Module::from_ptx(STORE).expect("valid PTX").function("kernel").expect("the kernel exists");
     let mut simulator = Simulator::new(Config::default()).expect("threads start");
-    let data = simulator.zeroed::<u32>(words).expect("there is memory");
+    let data = simulator.zeroed::<u32>(words).expect("enough memory");
     let args = [data.into()];
     let launch = Launch::new(&function, [1; 3], [threads, 1, 1], &args);
-    record(&mut simulator, &launch, Watch::new(Description::open("h100").expect("it is known")))
+    record(&mut simulator, &launch, Watch::new(Description::open("h100").expect("a known device")))
 }
 
 #[test]
 fn invalid_launches_are_errors() {
-    let beyond = launched(64, 32).expect_err("half of the threads have no word").to_string();
+    let beyond = launched(64, 32).expect_err("half of the threads are out of bounds").to_string();
     assert!(beyond.starts_with("out of bounds write of 4 bytes"), "{beyond}");
-    let too_large = launched(2048, 32).expect_err("no block is so large");
+    let too_large = launched(2048, 32).expect_err("too many threads per block");
     assert!(matches!(too_large, Error::Launch(_)), "{too_large}");
 }

@@ -37,7 +37,7 @@ fn fails<R>(body: impl FnMut(&mut Device) -> Result<R>, words: &[&str]) {
 }
 
 #[test]
-fn a_right_kernel_passes_for_every_size_and_schedule() -> Result {
+fn a_correct_kernel_passes_for_every_size_and_schedule() -> Result {
     let mut seen = Vec::new();
     run(|device| {
         seen.push(device.to_string());
@@ -84,7 +84,7 @@ fn floats_are_compared_with_a_tolerance() -> Result {
 }
 
 #[test]
-fn arguments_that_do_not_fit() {
+fn mismatched_arguments_are_errors() {
     let grid = Grid::new([1; 3], [32, 1, 1]);
     fails(
         |device| {
@@ -117,7 +117,7 @@ fn a_kernel_that_fails_names_the_thread() {
 }
 
 #[test]
-fn more_shared_memory_than_the_usual() -> Result {
+fn shared_memory_beyond_the_default_limit() -> Result {
     let ptx = "
     .version 8.0 .target sm_80 .address_size 64
     .extern .shared .align 4 .b8 more[];
@@ -139,15 +139,15 @@ fn more_shared_memory_than_the_usual() -> Result {
         device.launch("both", Grid::new([1; 3], [1; 3]).shared(40 << 10), args![to])?;
         device.expect(to, &[75])?;
         let error = device.launch("both", Grid::new([1; 3], [1; 3]).shared(1 << 20), args![to]);
-        let error = error.expect_err("no device has so much").to_string();
+        let error = error.expect_err("too much shared memory for any device").to_string();
         assert!(!device.to_string().starts_with("sim") || error.contains("kernel `both`: 1048576 bytes"), "{error}");
         Ok(())
     })
 }
 
 #[test]
-fn kernels_that_are_not_there_or_cannot_be_read() {
-    let error = Kernels::from_ptx(".version 8.0 .target sm_80 .address_size 64 nonsense").expect_err("it is no PTX");
+fn missing_or_invalid_kernels_are_errors() {
+    let error = Kernels::from_ptx(".version 8.0 .target sm_80 .address_size 64 nonsense").expect_err("invalid PTX");
     assert!(error.to_string().contains("--> PTX:1:45"), "{error:?}");
     let error = Kernels::of_crate("/nowhere").expect_err("there is no such folder").to_string();
     assert!(error.contains("/nowhere is not the folder of a crate"), "{error}");
@@ -171,7 +171,7 @@ const FILL: &str = "
     }";
 
 #[test]
-fn arguments_of_another_kind_name_the_parameter() -> Result {
+fn errors_of_mismatched_types_name_the_parameter() -> Result {
     let one = Grid::new([1; 3], [1; 3]);
     Test::new(Kernels::from_ptx(FILL)?).run(|device| {
         let (floats, more) = (device.zeroed::<f32>(4)?, device.upload(&[1u32, 2])?);
@@ -224,7 +224,7 @@ const GATHER: &str = ".version 8.0
 }";
 
 #[test]
-fn a_counter_outside_of_its_range_names_the_line_that_costs_most() -> Result {
+fn a_counter_outside_its_range_names_the_costliest_line() -> Result {
     if std::env::var(simt_test::DEVICE).is_ok_and(|chosen| chosen == "gpu") {
         return Ok(());
     }
@@ -252,8 +252,8 @@ fn a_counter_outside_of_its_range_names_the_line_that_costs_most() -> Result {
 #[test]
 fn the_kernels_of_tests_are_explained_on_request() {
     let path = std::env::temp_dir().join(format!("simt-test-report-{}.html", std::process::id()));
-    let this = std::env::current_exe().expect("a program knows where it is");
-    let one = "a_counter_outside_of_its_range_names_the_line_that_costs_most";
+    let this = std::env::current_exe().expect("the path of this program");
+    let one = "a_counter_outside_its_range_names_the_costliest_line";
     // Removes `CARGO`, so that this run of cargo does not number the file.
     let done = std::process::Command::new(this)
         .args(["--exact", one])
@@ -265,7 +265,7 @@ fn the_kernels_of_tests_are_explained_on_request() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success() && said.contains("SIMT_TEST_REPORT: 1 kernel, 3 launches: "), "{said}");
     let page = std::fs::read_to_string(&path).expect("the report");
-    std::fs::remove_file(&path).expect("it is ours");
+    std::fs::remove_file(&path).expect("the report can be removed");
     for words in ["<h1>errors</h1>", "gather", "ld.global.u32 %r2, [%rd2];"] {
         assert!(page.contains(words), "`{words}` is not in: {page}");
     }

@@ -74,7 +74,7 @@ mod tests {
     use super::{Usage, parse};
 
     #[test]
-    fn of_13_5() {
+    fn messages_of_version_13_5() {
         let usages = parse(
             "ptxas info    : 0 bytes gmem\n\
              ptxas info    : Compiling entry function 'a' for 'sm_75'\n\

@@ -101,7 +101,7 @@ fn launches() -> impl Strategy<Value = (&'static Limits, Usage, Block)> {
 
 proptest! {
     #[test]
-    fn it_fits((limits, resources, block) in launches()) {
+    fn the_blocks_fit_the_limits((limits, resources, block) in launches()) {
         let found = of(limits, resources, block);
         prop_assert!(found.blocks <= limits.blocks);
         prop_assert!(found.warps <= limits.warps);
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn less_is_never_worse(
+    fn lower_resource_use_never_reduces_the_blocks(
         (limits, resources, block) in launches(),
         less in select(vec![0_u32, 1, 7, 100, 4096]),
     ) {
@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn any_number_is_taken(numbers in any::<[u32; 5]>()) {
+    fn any_numbers_are_accepted(numbers in any::<[u32; 5]>()) {
         let [registers, shared_bytes, barriers, threads, dynamic_shared] = numbers;
         let resources = Usage { registers, shared_bytes, barriers };
         for limits in Limits::all() {

@@ -2,7 +2,7 @@
 //!
 //! A [`Recording`] keeps the actions of one warp and of its block, and the counters of the whole launch. Each of
 //! [`DRAWINGS`] converts a recording into [`Figure`]s, which are data; other crates render them. The sectors and
-//! wavefronts of a figure equal those that the simulator counts.
+//! wavefronts of a figure equal the numbers that the simulator counts.
 
 mod access;
 mod banks;

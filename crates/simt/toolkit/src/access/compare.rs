@@ -9,7 +9,7 @@ use super::{Accesses, Kind};
 /// The change to the instructions of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Fewer instructions move at least as many bytes.
+    /// Fewer instructions move the same number of bytes or more.
     Widened,
     /// More instructions move the same number of bytes.
     Split,

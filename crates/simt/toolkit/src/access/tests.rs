@@ -18,7 +18,7 @@ fn ptx_by_kind_width_and_predicate() {
 }
 
 #[test]
-fn a_load_that_sees_others_stores_may_wait() {
+fn strong_loads_of_global_memory_may_wait() {
     assert!(waits(PTX, "entry"));
     assert!(!waits(PTX, "other") && !waits(PTX, "entry2") && !waits(PTX, "none"));
     for (load, expected) in [
@@ -80,7 +80,7 @@ fn accesses(ptx: &[(Kind, u32, bool)], sass: &[(Kind, u32, bool)]) -> Vec<String
 }
 
 #[test]
-fn what_ptxas_did_in_words() {
+fn changes_by_ptxas_are_described() {
     use Kind::{Atom, Atoms, AtomsPopc, Ldg, Red, RedOfOne, Sts};
     let narrow = (Ldg, 32, false);
     assert!(accesses(&[narrow; 4], &[narrow; 4]).is_empty());

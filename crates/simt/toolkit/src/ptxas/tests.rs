@@ -62,7 +62,7 @@ fn invalid_ptx_is_reported_with_its_line() {
     };
     let wrong = TWO.replace("ld.global.u32 %r1, [%rd2]", "ld.global.u32 %r9, [%rd2]");
     let Err(Error::Refused { said, .. }) = usages(&ptxas, &wrong, "sm_90") else {
-        panic!("it is assembled");
+        panic!("invalid PTX was assembled");
     };
     assert!(said.starts_with("ptxas kernels.ptx, line 10"), "{said}");
     let of_nothing = usages(&ptxas, "", "sm_90");
@@ -87,7 +87,7 @@ fn a_missing_program_is_named() {
 }
 
 #[test]
-fn the_helps_words() {
+fn architectures_are_parsed_from_the_help() {
     let help = "--gpu-name <gpu name>  (-arch)\n PTX for .target sm_XY to sm_MN\n values: 'compute_90',\n \
                 'sm_100','lto_90','sm_90a','sm_90'.\n Default value: 'sm_90'.\n\n--help  sm_99\n";
     assert_eq!(parse_architectures(help), ["sm_90", "sm_90a", "sm_100"]);

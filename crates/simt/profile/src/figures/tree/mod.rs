@@ -190,7 +190,7 @@ fn rounds(graph: &Graph, result: Id, operation: impl Fn(Site) -> String) -> Vec<
         let addition = Addition { value: id, thread: value.thread, site: value.site, operation, terms };
         by_round.entry((value.phase, value.depth)).or_default().push(addition);
     }
-    // All operations of these rounds, including those that the result does not need.
+    // All operations of these rounds, even if the result does not need them.
     let mut lanes: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
     for (_, value) in graph.values().filter(|(_, value)| matches!(value.kind, Kind::Combined(_))) {
         if by_round.contains_key(&(value.phase, value.depth)) {
