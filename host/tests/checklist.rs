@@ -1,6 +1,6 @@
-//! The optimization checklist: its data, and the gains of every pair of rungs.
+//! The optimization checklist: its data, and that every pair of rungs shows what it is there for.
 
-use crate::common::program::{assert_has, without_device};
+use crate::common::program::{assert_has, on_none};
 use crate::common::{Fake, Fault};
 use analysis::checklist::{measure, pair_selection};
 use host::device::Sim;
@@ -12,7 +12,7 @@ const ORDER: [&str; 7] =
     ["occupancy", "coalescing", "bank conflicts", "divergence", "tiling", "privatization", "coarsening"];
 
 #[test]
-fn each_optimization_has_an_entry_in_checklist_order() {
+fn each_optimization_has_an_entry_in_the_checklists_order() {
     let order = entries().iter().map(|entry| entry.optimization.to_string());
     assert!(order.eq(ORDER));
     for entry in entries() {
@@ -20,7 +20,7 @@ fn each_optimization_has_an_entry_in_checklist_order() {
         assert_eq!(entry.optimization.entry().optimization, entry.optimization);
         assert_eq!(serde_json::to_value(entry.optimization).unwrap(), *name);
         assert!(!entry.compute.is_empty(), "{name}");
-        // Divergence concerns only the cores, not the memory.
+        // Divergence is a matter of the cores alone.
         assert_eq!(entry.memory.is_empty(), name == "divergence", "{name}");
         assert!(!entry.strategies.is_empty() && !entry.pairs.is_empty());
     }
@@ -45,14 +45,14 @@ fn every_named_rung_exists_and_can_be_launched() {
 }
 
 #[test]
-fn every_pair_has_its_gains() {
+fn every_pair_gains_what_it_says() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
-    let mut measured_pairs = Vec::new();
+    let mut heard = Vec::new();
     let all = measure(&CATALOG, &mut sim, |pair| {
-        measured_pairs.push((&pair.before, &pair.after));
+        heard.push((&pair.before, &pair.after));
     })
     .unwrap();
-    assert_eq!(measured_pairs.len(), all.len());
+    assert_eq!(heard.len(), all.len());
     for measured in &all {
         for numbers in &measured.gains {
             assert!(
@@ -69,7 +69,7 @@ fn every_pair_has_its_gains() {
 }
 
 #[test]
-fn the_second_rung_of_a_pair_is_found_from_the_first() {
+fn what_the_second_rung_is_for_is_found_from_the_first() {
     let tiling = Optimization::Tiling.entry();
     let pair = tiling.pair("matmul", "matmul_tiled").unwrap();
     assert_eq!(pair.after, "matmul_register_tile");
@@ -78,13 +78,13 @@ fn the_second_rung_of_a_pair_is_found_from_the_first() {
 }
 
 #[test]
-fn better_is_less_or_more() {
+fn less_or_more_is_better() {
     assert!(Better::Less.is_gain(2.0, 1.0) && !Better::Less.is_gain(1.0, 1.0));
     assert!(Better::More.is_gain(1.0, 2.0) && !Better::More.is_gain(1.0, 1.0));
 }
 
 #[test]
-fn a_wrong_result_is_not_a_gain() {
+fn a_wrong_result_is_no_gain() {
     let mut device = Fake::new(Some(Fault::WrongSum("reduce_smem")));
     let error = measure(&CATALOG, &mut device, |_| ()).unwrap_err();
     assert!(error.is_failure());
@@ -95,26 +95,25 @@ fn a_wrong_result_is_not_a_gain() {
 
 #[test]
 fn the_table_and_json_have_each_pair() {
-    // The command opens no device, because it counts on the simulator.
-    let (text, printed) =
-        (without_device("why --checklist --all").printed(), without_device("why --checklist --json").json());
+    // No other device is opened than the one that counts.
+    let (text, printed) = (on_none("why --checklist --all").printed(), on_none("why --checklist --json").json());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let entries = printed.as_array().unwrap();
     assert_eq!(entries.len(), profile::checklist::entries().len());
-    for (entry, known) in entries.iter().zip(profile::checklist::entries()) {
-        assert_eq!(entry["optimization"], known.optimization.to_string());
-        assert_eq!(entry["pairs"].as_array().unwrap().len(), known.pairs.len());
-        assert_eq!(entry["strategies"].as_array().unwrap().len(), known.strategies.len());
-        for pair in &known.pairs {
+    for (entry, own) in entries.iter().zip(profile::checklist::entries()) {
+        assert_eq!(entry["optimization"], own.optimization.to_string());
+        assert_eq!(entry["pairs"].as_array().unwrap().len(), own.pairs.len());
+        assert_eq!(entry["strategies"].as_array().unwrap().len(), own.strategies.len());
+        for pair in &own.pairs {
             assert_has(&text, &[&format!(" {} → {}, ", pair.before, pair.after)]);
             assert!(pair.gains.iter().all(|gain| text.contains(gain)), "{:?}: {text}", pair.gains);
         }
     }
-    // The counts in the book: 32 sectors per store, and 4.
+    // The book's own counts: 32 sectors per store, and 4.
     let pair = &entries[1]["pairs"][0];
     assert_eq!([&pair["before"], &pair["after"]], ["transpose_naive", "transpose_smem"]);
     assert_eq!(pair["options"]["rows"], "256");
-    let stores = serde_json::json!({"what": "sectors a store", "better": "less", "before": 32.0, "after": 4.0});
+    let stores = serde_json::json!({"what": "sectors per store", "better": "less", "before": 32.0, "after": 4.0});
     assert_eq!(pair["metrics"][0], stores);
     assert!(entries[3]["memory"].is_null());
 }

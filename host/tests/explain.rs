@@ -108,7 +108,7 @@ fn loads(recording: &Recording, name: &str) {
         .iter()
         .filter(|figure| is_load(&figure.title))
         .flat_map(|figure| &figure.counts)
-        .filter(|(what, _)| *what == "bytes that threads ask for")
+        .filter(|(what, _)| *what == "bytes requested by threads")
         .map(|(_, count)| count)
         .sum();
     // The requests include loads of words that the block has written. If there are many phases, not all are drawn.

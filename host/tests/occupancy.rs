@@ -21,7 +21,8 @@ fn an_architecture_that_ptxas_does_not_know() {
     let known = toolkit::ptxas::architectures(&ptxas).unwrap();
     // Our tables have no suffixes, and there is no `sm_75a`.
     assert!(!known.contains(&"sm_75a".to_owned()));
-    on(right, "why reduce_smem --occupancy --arch sm_75a").refused("knows no sm_75a\nnote: it knows sm_75, sm_80, ");
+    on(right, "why reduce_smem --occupancy --arch sm_75a")
+        .refused("does not know sm_75a\nnote: it knows sm_75, sm_80, ");
 }
 
 /// Runs a copy of the program in another folder, on a machine without NVIDIA's tools.

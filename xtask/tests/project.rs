@@ -149,7 +149,7 @@ fn new_project_passes_its_tests() {
     let found = printed_text(&failed);
     assert!(!failed.status.success(), "{found}");
     assert!(found.contains("Error: kernels/src/lib.rs:"), "{found}");
-    assert!(found.contains("sim, size 31: element 1 is 0.5, expected is 1.5; 30 of 31 differ"), "{found}");
+    assert!(found.contains("sim, size 31: element 1 is 0.5, expected 1.5; 30 of 31 differ"), "{found}");
 }
 
 /// Runs each command of the book's first chapter, and compiles each of its code blocks in the files that the chapter

@@ -1,4 +1,4 @@
-//! What `simt` can be asked for.
+//! The command line of `simt`.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use simt::run::Schedule;
 use simt::{Module, demangled};
 use simt_check::Checks;
 
-/// Runs GPU kernels on the CPU: PTX text, warp by warp, with counters of what a GPU would do.
+/// Runs GPU kernels on the CPU: executes PTX warp by warp, and counts what a GPU would count.
 #[derive(Debug, Parser)]
 #[command(name = "simt", version)]
 pub(super) struct Arguments {
@@ -20,10 +20,10 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run a kernel, or several; exit code 1 if one faults, 2 if the PTX or the arguments are bad
+    /// Run one or more kernels; exit code 1 if a kernel faults, 2 if the PTX or the arguments are invalid
     Run(Box<Run>),
-    /// List a file's kernels: parameters, shared memory, and what of them cannot be run (exit code 2 then); and the
-    /// variables that other modules may see
+    /// List a file's kernels with their parameters, shared memory and unsupported instructions (exit code 2 if there
+    /// are any), and the variables that other modules can access
     Check(Check),
 }
 
@@ -32,22 +32,23 @@ pub(super) enum Command {
 pub(super) struct Run {
     #[command(flatten)]
     pub(super) launch: LaunchArguments,
-    /// Print argument I after the run, all of it or its first COUNT elements; the first argument is 0
+    /// Print argument I after the run, completely or its first COUNT elements; arguments are numbered from 0
     #[arg(long, value_name = "I[:COUNT]", num_args = 1.., value_parser = print)]
     pub(super) print: Vec<Print>,
-    /// Write argument I to a file after the run, raw and little-endian
+    /// Write argument I to a file after the run, as raw little-endian bytes
     #[arg(long, value_name = "I=FILE", num_args = 1.., value_parser = save)]
     pub(super) save: Vec<Save>,
     /// Count instructions, memory traffic, bank conflicts and branches, and print the counters
     #[arg(long)]
     pub(super) count: bool,
-    /// Look for faults that need not show in the results: memory, init, race and sync with commas between them, or all;
-    /// barriers adds what CUDA allows, ptx-volatile takes volatile accesses for atomic ones, and weaker adds hints about
-    /// fences, scopes and barriers that could be weaker. Exit code 1 if there are findings. The run is slower, and on one thread
+    /// Look for faults that may not affect the results: memory, init, race and sync, separated by commas, or all;
+    /// barriers adds code that CUDA allows, ptx-volatile treats volatile accesses as atomic, and weaker adds hints
+    /// about fences, scopes and barriers that could be weaker. Exit code 1 if there are findings. The run is slower and
+    /// uses one thread
     #[arg(long, value_name = "CHECKS", default_value_t, hide_default_value = true)]
     pub(super) sanitize: Checks,
-    /// Print one JSON object: entry, seconds, counters, and in buffers what --print names. With --launch, the first
-    /// three are in an array, launches
+    /// Print one JSON object with entry, seconds, counters and, in buffers, the arguments of --print. With --launch,
+    /// the first three are in an array, launches
     #[arg(long)]
     pub(super) json: bool,
 }
@@ -57,48 +58,48 @@ pub(super) struct Run {
 pub struct LaunchArguments {
     /// A file of PTX text
     pub(super) file: PathBuf,
-    /// The kernel: an .entry of the file, its name mangled or not, or as much of it as no other kernel has [default: the
-    /// file's only kernel]
+    /// The kernel: an .entry of the file, by its mangled or demangled name or a unique part of it [default: the file's
+    /// only kernel]
     #[arg(long, value_name = "NAME")]
     entry: Option<String>,
-    /// Blocks, in x or also y and z, as 4 or 4,2 or 4x2
+    /// Blocks in x, or also y and z, as 4 or 4,2 or 4x2
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides, required_unless_present = "launch")]
     grid: Option<[u32; 3]>,
-    /// Threads of a block, in x or also y and z
+    /// Threads per block in x, or also y and z
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides, required_unless_present = "launch")]
     block: Option<[u32; 3]>,
-    /// Dynamic shared memory of a block
+    /// Dynamic shared memory per block
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     shared: u32,
-    /// Blocks of a cluster, in x or also y and z
+    /// Blocks per cluster in x, or also y and z
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = sides)]
     cluster: Option<[u32; 3]>,
-    /// Instead of the five above, kernels to run one after the other, which share buffers and variables; each is
-    /// "NAME grid=X[,Y[,Z]] block=X[,Y[,Z]] [cluster=X[,Y[,Z]]] [shared=BYTES] [args=I,J,…]". Without args=, the kernel
-    /// takes all of --arg
+    /// Run several kernels one after another, instead of the one that the five options above describe. They share
+    /// buffers and variables; each is "NAME grid=X[,Y[,Z]] block=X[,Y[,Z]] [cluster=X[,Y[,Z]]] [shared=BYTES]
+    /// [args=I,J,…]". Without args=, the kernel gets all of --arg
     #[arg(long, value_name = "LAUNCH", num_args = 1.., value_parser = launch,
           conflicts_with_all = ["entry", "grid", "block", "cluster", "shared"])]
     launch: Vec<KernelLaunch>,
-    /// Launch cooperatively: the blocks of a grid may wait for each other, with `grid.sync()`
+    /// Launch cooperatively: the blocks of a grid may wait for each other with `grid.sync()`
     #[arg(long)]
     pub(super) cooperative: bool,
     /// The kernel's arguments, in the order of its parameters
     #[arg(long, value_name = "SPEC", num_args = 1..)]
     pub(super) arg: Vec<Spec>,
-    /// Give a constant or global variable this value before the run; it has to be as large as the variable
+    /// Set a constant or global variable to this value before the run; the sizes must match
     #[arg(long, value_name = "NAME=SPEC", num_args = 1.., value_parser = symbol)]
     pub(super) symbol: Vec<Symbol>,
-    /// Threads of this machine to run on [default: one a core]
+    /// Host threads to run on [default: one per core]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) threads: Option<u32>,
-    /// End the run with a fault after so many instructions of warps
+    /// End the run with a fault after N warp instructions
     #[arg(long, value_name = "N", default_value_t = simt::Config::default().max_instructions)]
     pub(super) max_instructions: u64,
-    /// End the run with a fault after so long
+    /// End the run with a fault after SECONDS
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(super) time_limit: Option<Duration>,
-    /// In which order blocks, warps and diverged lanes run: fixed, round-robin or random:SEED. Where the order matters,
-    /// the kernel has a race. With a seed, shared memory that nobody has written holds random bytes too
+    /// The order in which blocks, warps and diverged lanes run: fixed, round-robin or random:SEED. If the order affects
+    /// the results, the kernel has a race. With a seed, uninitialized shared memory holds random bytes
     #[arg(long, value_name = "ORDER", default_value_t)]
     pub(super) schedule: Schedule,
 }
@@ -109,23 +110,23 @@ pub(super) struct Check {
     pub(super) file: PathBuf,
 }
 
-/// What [`LaunchArguments`] take, for the end of a help.
+/// Describes the values that [`LaunchArguments`] accept, for the end of a help text.
 pub const SPECS: &str = "\
 SPEC is a scalar or a buffer; its TYPE is i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64:
   i32:-5  u64:7  f32:1.5  f64:-inf  f16:nan
-  bytes:0a00ff          a struct, byte by byte as it lies in memory
-  bytes:file:PATH       the same from a file
+  bytes:0a00ff          a struct, byte by byte as in memory
+  bytes:file:PATH       the same, from a file
   i32[1024]             1024 zeros
   i32[1024]=iota        0, 1, 2, …
   i32[1024]=rand:SEED   pseudo-random: integers 0 to 255 (i8: -128 to 127), floats from 0 up to 1
-  i32[1024]=file:PATH   the file's bytes, raw and little-endian, as many as the buffer has
+  i32[1024]=file:PATH   the file's raw little-endian bytes; the sizes must match
   i32[1024]=uninit      every byte 0xa5; random bytes with --schedule random:SEED
 
-rand: element I is made of the 64 bits that SplitMix64 with this seed gives as its output I, from 0.
-Integers are their top 8 bits; f16, f32 and f64 their top 11, 24 and 53 bits, over 2 to that power.
+rand: element I comes from the 64 bits of output I, from 0, of SplitMix64 with this seed.
+Integers are the top 8 bits; f16, f32 and f64 are the top 11, 24 and 53 bits, over 2 to that power.
 
-With --json, elements that are no numbers are the strings \"nan\", \"inf\" and \"-inf\", and a counter that
-has nothing to divide by is null.
+With --json, elements that are not numbers are the strings \"nan\", \"inf\" and \"-inf\", and a counter
+whose divisor is 0 is null.
 
 Examples:
   simt run saxpy.ptx --entry saxpy --grid 4 --block 256 \\
@@ -142,17 +143,18 @@ pub(super) struct KernelLaunch {
     pub(super) block: [u32; 3],
     pub(super) cluster: Option<[u32; 3]>,
     pub(super) shared: u32,
-    /// The numbers of its arguments among those of the command line; all of them if `None`.
+    /// The indices of the kernel's arguments among those on the command line; `None` for all of them.
     pub(super) args: Option<Vec<usize>>,
 }
 
 impl LaunchArguments {
-    /// The file.
+    /// Returns the path of the file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The launches of a module's kernels: those of --launch, or the one that --grid and the options next to it describe.
+    /// Returns the launches of a module's kernels: those of --launch, or the launch that --grid and related options
+    /// describe.
     pub(super) fn launches(&self, module: &Module) -> Result<Vec<KernelLaunch>, String> {
         let (Some(grid), Some(block)) = (self.grid, self.block) else {
             return Ok(self.launch.clone());
@@ -171,7 +173,7 @@ impl LaunchArguments {
         Ok(vec![KernelLaunch { entry, grid, block, cluster: self.cluster, shared: self.shared, args: None }])
     }
 
-    /// Whether the launch is written as --entry and the options beside it.
+    /// Returns whether --entry and related options describe the launch.
     pub(super) fn is_single(&self) -> bool {
         self.launch.is_empty()
     }
@@ -183,7 +185,7 @@ fn launch(text: &str) -> Result<KernelLaunch, String> {
     let (mut grid, mut block, mut cluster) = (None, None, None);
     let (mut shared, mut args) = (None, None);
     let mut words: Vec<&str> = text.split_whitespace().collect();
-    // From the end, because a demangled name may have blanks.
+    // Parses from the end, because a demangled name may contain blanks.
     while let Some((key, value)) = words.last().and_then(|word| word.split_once('=')) {
         let before = match key {
             "grid" => grid.replace(sides(value)?).is_some(),
@@ -195,10 +197,10 @@ fn launch(text: &str) -> Result<KernelLaunch, String> {
                 let all = all.map(|word| word.parse().map_err(|_| number(word)));
                 args.replace(all.collect::<Result<_, _>>()?).is_some()
             }
-            _ => return Err(format!("a launch has no `{key}`; {HINT}")),
+            _ => return Err(format!("`{key}` is not an option of a launch; {HINT}")),
         };
         if before {
-            return Err(format!("`{key}` stands twice; {HINT}"));
+            return Err(format!("`{key}` occurs twice; {HINT}"));
         }
         words.pop();
     }
@@ -232,7 +234,7 @@ fn sides(text: &str) -> Result<[u32; 3], String> {
     let mut sides = [1; 3];
     let words: Vec<&str> = text.split([',', 'x']).collect();
     if words.len() > 3 {
-        return Err("there are three dimensions at most: X,Y,Z".to_owned());
+        return Err("at most three dimensions are possible: X,Y,Z".to_owned());
     }
     for (side, word) in sides.iter_mut().zip(words) {
         *side = word.trim().parse().map_err(|_| {
@@ -245,7 +247,7 @@ fn sides(text: &str) -> Result<[u32; 3], String> {
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = text.parse().ok().filter(|seconds| *seconds > 0.0);
     let limit = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    limit.ok_or_else(|| format!("`{text}` is not a number of seconds above 0, as 10 or 0.5"))
+    limit.ok_or_else(|| format!("`{text}` is not a positive number of seconds, such as 10 or 0.5"))
 }
 
 /// `I` or `I:COUNT`.

@@ -31,7 +31,7 @@ pub(super) fn check(args: &Check, out: &mut dyn Write) -> Result<u8, Failure> {
             }
         }
     }
-    for variable in module.variables().filter(|own| own.is_visible) {
+    for variable in module.variables().filter(|variable| variable.is_visible) {
         let space = variable.constant_at.map_or("global", |_| "constant");
         let (name, bytes) = (both(&variable.name), variable.bytes);
         writeln!(out, "{space} variable {name}: {bytes} bytes")?;
@@ -39,7 +39,7 @@ pub(super) fn check(args: &Check, out: &mut dyn Write) -> Result<u8, Failure> {
     Ok(if refused > 0 { 2 } else { 0 })
 }
 
-/// A name as the source has it, and as the text has it where that differs: `add(int, int) = _Z3addii`.
+/// Returns a name as in the source, followed by the name in the PTX if it differs: `add(int, int) = _Z3addii`.
 fn both(name: &str) -> String {
     match demangled(name) {
         same if same == name => same,
@@ -47,7 +47,7 @@ fn both(name: &str) -> String {
     }
 }
 
-/// `(.u64 input, .u32 n), 512 bytes of shared memory, at most 128 threads`
+/// Describes a kernel: `(.u64 input, .u32 n), 512 bytes of shared memory, at most 128 threads`.
 fn line(program: &Program) -> String {
     let params: Vec<String> = program.params.iter().map(param).collect();
     let mut line = format!("({})", params.join(", "));

@@ -8,13 +8,13 @@ use simt::demangled;
 use simt::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Schedule, Simulator};
 use simt::{Function, Module};
 
-/// The launches of a file on a machine that has their buffers.
+/// The launches of a file, with a simulator that holds their buffers.
 pub struct OpenLaunches {
     /// The simulator.
     pub simulator: Simulator,
-    /// The launches, in their order.
+    /// The launches, in order.
     pub launches: Vec<OpenLaunch>,
-    /// The buffers among the arguments, by the arguments' numbers.
+    /// The buffers among the arguments, by argument index.
     pub(super) held: Vec<Option<BufferArg>>,
 }
 
@@ -35,16 +35,16 @@ pub(super) struct BufferArg {
 }
 
 impl OpenLaunch {
-    /// The launch, as the machine takes it.
+    /// Returns the launch in the simulator's form.
     pub fn launch(&self) -> Launch<'_> {
-        let own = &self.launch;
-        let launch = Launch::new(&self.function, own.grid, own.block, &self.args);
-        launch.with_shared_bytes(own.shared).with_cooperative(self.cooperative).with_cluster(own.cluster)
+        let parameters = &self.launch;
+        let launch = Launch::new(&self.function, parameters.grid, parameters.block, &self.args);
+        launch.with_shared_bytes(parameters.shared).with_cooperative(self.cooperative).with_cluster(parameters.cluster)
     }
 }
 
 impl LaunchArguments {
-    /// What a user is told of a launch that the machine refused, or whose kernel faulted.
+    /// Returns the error message for a launch that the simulator rejected or whose kernel faulted.
     pub fn failed(&self, error: LaunchError) -> Failure {
         match error {
             LaunchError::Fault(fault) => Failure::fault(&fault, &self.file),
@@ -52,19 +52,19 @@ impl LaunchArguments {
         }
     }
 
-    /// Reads the file, makes the buffers, and checks that the arguments fit the kernels.
+    /// Reads the file, creates the buffers, and checks that the arguments fit the kernels.
     ///
     /// # Errors
-    /// What a user is told of the file or of the arguments.
+    /// Returns an error message about the file or the arguments.
     pub fn open(&self) -> Result<OpenLaunches, Failure> {
         let (_, module) = load(&self.file)?;
         self.open_module(&module)
     }
 
-    /// Does the same with a module that is already read.
+    /// Does the same with a parsed module.
     ///
     /// # Errors
-    /// What a user is told of the arguments.
+    /// Returns an error message about the arguments.
     pub fn open_module(&self, module: &Module) -> Result<OpenLaunches, Failure> {
         let memory = room(self)?;
         let config = Config {
@@ -106,7 +106,8 @@ impl LaunchArguments {
             let numbers = launch.args.clone().unwrap_or_else(|| (0..count).collect());
             if let Some(number) = numbers.iter().find(|number| **number >= count) {
                 let entry = &launch.entry;
-                let problem = format!("--launch {entry}: there is no argument {number}, but {count}, from 0 on");
+                let problem =
+                    format!("--launch {entry}: there is no argument {number}; there are {count}, numbered from 0");
                 return Err(Failure::usage(problem));
             }
             let specs: Vec<_> = numbers.iter().map(|number| (*number, &self.arg[*number])).collect();
@@ -121,7 +122,7 @@ impl LaunchArguments {
     }
 }
 
-/// Gives a variable its value.
+/// Sets a variable to a value.
 fn set(simulator: &mut Simulator, instance: &Instance, name: &str, value: &Spec) -> Result<(), String> {
     let variable = instance.variable::<u8>(name).map_err(|error| error.to_string())?;
     let filled;
@@ -133,37 +134,38 @@ fn set(simulator: &mut Simulator, instance: &Instance, name: &str, value: &Spec)
         }
     };
     if bytes.len() != variable.len() {
-        let (own, given) = (variable.len(), bytes.len());
-        return Err(format!("the variable has {own} bytes, and the value {given}"));
+        let (size, given) = (variable.len(), bytes.len());
+        return Err(format!("the variable has {size} bytes, and the value {given}"));
     }
     let written = simulator.write(variable, bytes);
     written.map_err(|error| error.to_string())
 }
 
-/// The bytes of memory that the host has, as far as that can be known. The kernel's arguments have to fit into it.
+/// Checks that the kernel's arguments fit into the host's memory, and returns the number of free bytes, as far as it is
+/// known.
 fn room(args: &LaunchArguments) -> Result<u64, Failure> {
-    // Every buffer is held twice for a moment: as bytes here and as the machine's memory.
+    // Every buffer temporarily exists twice: as bytes here and in the simulator's memory.
     let mut need = 0usize;
     let values = args.symbol.iter().map(|symbol| &symbol.value);
     for spec in args.arg.iter().chain(values) {
         if let Spec::Buffer { ty, count, .. } = spec {
             need = count.checked_mul(ty.bytes()).and_then(|bytes| need.checked_add(bytes)).ok_or_else(|| {
                 let name = ty.name();
-                Failure::usage(format!("{name}[{count}] is more than any memory"))
+                Failure::usage(format!("{name}[{count}] exceeds any memory"))
             })?;
         }
     }
     let free = simt::run::available_memory().unwrap_or(16 << 30);
     if (need as u64).saturating_mul(2) > free {
         return Err(Failure::usage(format!(
-            "the buffers have {need} bytes, and this machine has {free} free, of which filling them takes twice as many; \
+            "the buffers have {need} bytes, filling them temporarily doubles this, and this machine has {free} bytes free; \
              make them smaller"
         )));
     }
     Ok(free)
 }
 
-/// Puts an argument onto the simulator. What nobody has written is random where there are random numbers.
+/// Uploads an argument to the simulator. Uninitialized buffers hold random bytes if there is a random generator.
 fn place(
     simulator: &mut Simulator,
     spec: &Spec,

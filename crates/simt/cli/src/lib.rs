@@ -1,7 +1,7 @@
-//! The `simt` program, apart from its process: its arguments come in and its output goes out through
-//! parameters. Its input is a file of PTX, and its output is text or JSON.
+//! The `simt` program, without its process: arguments and output are parameters. The input is a PTX file, and the
+//! output is text or JSON.
 //!
-//! The crate must not know of ladders or real GPUs.
+//! The crate must not know about ladders or real GPUs.
 //!
 //! ```
 //! let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -34,29 +34,29 @@ use simt::run::Fault;
 use simt::{LoadError, Module};
 use simt_check::diagnostic::{Diagnostic, Style, complain};
 
-/// An error that ends the program: what the user is told, and the exit code.
+/// An error that ends the program: the message for the user, and the exit code.
 #[derive(Debug)]
 pub struct Failure {
     report: Report,
     code: u8,
 }
 
-/// What the user is told.
+/// The message for the user.
 #[derive(Debug)]
 enum Report {
-    /// One line.
+    /// A single line.
     Line(String),
-    /// A place in a text.
+    /// A location in a text.
     Place(Box<Diagnostic>),
 }
 
 impl Failure {
-    /// Bad PTX, or a request that cannot be met: exit code 2.
+    /// Creates an error for invalid PTX or an invalid request: exit code 2.
     fn usage(message: impl Into<String>) -> Self {
         Self { report: Report::Line(message.into()), code: 2 }
     }
 
-    /// Tells the user, and returns the exit code.
+    /// Prints the message, and returns the exit code.
     pub fn report(&self, err: &mut dyn Write) -> u8 {
         match &self.report {
             _ if self.code == 0 => {}
@@ -74,7 +74,7 @@ impl Failure {
     }
 }
 
-/// Output that could not be written: exit code 2, or 0 where the reader has closed the pipe.
+/// An error in writing the output: exit code 2, or 0 if the reader has closed the pipe.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         let code = if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 2 };
@@ -88,10 +88,9 @@ impl From<MemoryError> for Failure {
     }
 }
 
-/// Runs the program and returns its exit code: 0; 1 for a fault in the kernel; 2 for bad PTX or usage.
-/// Errors are lines on `err` as [`complain`] writes them, and a [`Diagnostic`] where they are about a place in the kernel.
-/// Colors are always written:
-/// `out` and `err` have to take them out where they are not shown.
+/// Runs the program and returns its exit code: 0 for success, 1 for a fault in the kernel, 2 for invalid PTX or usage.
+/// Errors are written to `err`: as lines in the form of [`complain`], or as a [`Diagnostic`] if they concern a location
+/// in the kernel. Colors are always written; `out` and `err` must remove them where they are not displayed.
 pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let arguments = match Arguments::try_parse_from(&args) {
@@ -110,7 +109,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
             let help = help.render();
             return match write!(out, "{}", help.ansi()).and_then(|()| out.flush()) {
                 Ok(()) => 0,
-                // If the reader has closed the pipe, it has seen enough of the help.
+                // If the reader has closed the pipe, it does not need the rest of the help.
                 Err(error) => Failure::from(error).report(err),
             };
         }
@@ -125,7 +124,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: 
     }
 }
 
-/// Bytes of a file of PTX that are read: devices such as `/dev/zero` have no end.
+/// The maximum size of a PTX file in bytes. Devices such as `/dev/zero` have no end.
 const MAX_TEXT: u64 = 1 << 30;
 
 /// Reads and parses a file.
@@ -137,9 +136,9 @@ fn load(path: &Path) -> Result<(String, Module), Failure> {
         Failure::usage(format!("cannot read {shown}: {error}; the first argument is a file of PTX text"))
     })?;
     if bytes.len() as u64 > MAX_TEXT {
-        return Err(Failure::usage(format!("{shown} has more than {MAX_TEXT} bytes, and is no PTX text")));
+        return Err(Failure::usage(format!("{shown} has more than {MAX_TEXT} bytes, so it is not PTX text")));
     }
-    // A C string ends in a zero, and is often saved with it.
+    // A C string ends with a zero byte, and is often saved with it.
     while bytes.pop_if(|byte| *byte == 0).is_some() {}
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -154,7 +153,7 @@ fn load(path: &Path) -> Result<(String, Module), Failure> {
     Ok((text, module))
 }
 
-/// What is said of a file or a kernel that cannot be run.
+/// Returns the error for a file or a kernel that cannot be run.
 fn refused(path: &Path, error: &LoadError) -> Failure {
     let shown = path.display();
     match error {
@@ -166,12 +165,12 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
     }
 }
 
-/// How diagnostics are drawn.
+/// Returns the style of diagnostics.
 fn style() -> Style {
     Style::of_terminal(true)
 }
 
-/// The message for one kernel that cannot be run, without its name: `line 3, column 5: what: the line`.
+/// Returns the message for a kernel that cannot be run, without the kernel's name: `line 3, column 5: what: the line`.
 fn reason(error: &LoadError) -> String {
     match error {
         LoadError::Refused { error, .. } => {
@@ -181,7 +180,7 @@ fn reason(error: &LoadError) -> String {
     }
 }
 
-/// A line of the text as part of a message.
+/// Shortens a line of the text for use in a message.
 fn shorten(line: &str) -> String {
     const MOST: usize = 120;
     let line = line.trim();
@@ -191,7 +190,7 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-/// Writes clap's error for wrong arguments like [`complain`]; `help` is the command that shows the help.
+/// Writes clap's error for invalid arguments in the form of [`complain`]. `help` is the command that shows the help.
 pub fn complain_about_arguments(err: &mut dyn Write, error: &clap::Error, help: &str) {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

@@ -1,13 +1,14 @@
-//! Compares arguments with the parameters of the kernel that takes them.
+//! Compares arguments with the parameters of the kernel.
 
 use super::spec::Spec;
 use super::values::Type;
 use simt::params::{self, Argument, DataType, Declared, Param, Role};
 
-/// Checks the arguments of a launch, each with its number on the command line.
+/// Checks the arguments of a launch, each with its index on the command line.
 ///
 /// # Errors
-/// What is wrong with them and what to write, when their number, a size or a kind is not that of the parameters.
+/// Returns a message with a suggestion when the number, a size or a type of the arguments does not match the
+/// parameters.
 pub(super) fn check(params: &[Param], args: &[(usize, &Spec)]) -> Result<(), String> {
     if params.len() != args.len() {
         return Err(wrong_count(params, args));
@@ -23,7 +24,7 @@ fn check_one(param: &Param, number: usize, spec: &Spec) -> Result<(), String> {
     let Param { ty, bytes, .. } = param;
     let name = param.declared.as_ref().map_or_else(|| param.name.clone(), ToString::to_string);
     let (given, size) = match spec {
-        Spec::Scalar { ty: Some(own), bytes } => (format!("has type {}", own.name()), bytes.len()),
+        Spec::Scalar { ty: Some(scalar_type), bytes } => (format!("has type {}", scalar_type.name()), bytes.len()),
         Spec::Scalar { ty: None, bytes } => ("is written as bytes".to_owned(), bytes.len()),
         Spec::Buffer { .. } => ("is a buffer".to_owned(), 8),
     };
@@ -37,7 +38,8 @@ fn check_one(param: &Param, number: usize, spec: &Spec) -> Result<(), String> {
     Err(format!("{problem}; write {}", what_to_write(param, spec)))
 }
 
-/// The type of the elements that the source declares for a buffer and the argument to compare with it, if both are numbers.
+/// Returns the element type that the source declares for a buffer, and the argument to compare with it, if both are
+/// numbers.
 fn buffer<'p>(param: &'p Param, spec: &Spec) -> Option<(&'p str, Argument)> {
     let Some(Declared { role: Role::Slice(element) | Role::Pointer(element), .. }) = &param.declared else {
         return None;
@@ -46,10 +48,10 @@ fn buffer<'p>(param: &'p Param, spec: &Spec) -> Option<(&'p str, Argument)> {
     element.number.map(|_| (&*element.name, Argument::Buffer(DataType::named(ty.name()))))
 }
 
-/// Whether the argument is a floating-point number and the parameter is an integer, or the other way around.
+/// Returns whether the argument is a floating-point number and the parameter an integer, or vice versa.
 fn is_of_other_kind(param: &Param, spec: &Spec) -> bool {
     let is_float = match spec {
-        Spec::Scalar { ty: Some(own), .. } => own.name().starts_with('f'),
+        Spec::Scalar { ty: Some(scalar_type), .. } => scalar_type.name().starts_with('f'),
         Spec::Scalar { ty: None, .. } => return false,
         Spec::Buffer { .. } => false,
     };
@@ -57,17 +59,17 @@ fn is_of_other_kind(param: &Param, spec: &Spec) -> bool {
     has_kind && is_float != param.ty.starts_with('f')
 }
 
-/// The bits of the parameter's type, or of its elements.
+/// Returns the number of bits of the parameter's type, or of its elements.
 fn bits(param: &Param) -> u32 {
     param.ty.trim_start_matches(|letter: char| letter.is_ascii_alphabetic()).parse().unwrap_or(0)
 }
 
-/// Whether the parameter is one number, not an array or a struct.
+/// Returns whether the parameter is a single number, not an array or a struct.
 fn is_single(param: &Param) -> bool {
     bits(param) == param.bytes * 8 && param.bytes <= 8
 }
 
-/// An argument that the parameter takes, with the given value where it can have that one.
+/// Suggests an argument that fits the parameter, with the given value if that value is possible.
 fn what_to_write(param: &Param, spec: &Spec) -> String {
     if !is_single(param) {
         return format!("its {} bytes as bytes:0a00… or bytes:file:PATH", param.bytes);
@@ -78,7 +80,7 @@ fn what_to_write(param: &Param, spec: &Spec) -> String {
         false => vec![format!("u{bits}"), format!("i{bits}")],
     };
     let value = match spec {
-        Spec::Scalar { ty: Some(own), bytes } => own.text(bytes, false),
+        Spec::Scalar { ty: Some(scalar_type), bytes } => scalar_type.text(bytes, false),
         _ => String::new(),
     };
     let value = value.strip_suffix(".0").unwrap_or(&value);
@@ -93,7 +95,7 @@ fn what_to_write(param: &Param, spec: &Spec) -> String {
     }
 }
 
-/// The problem that there are more or fewer arguments than parameters.
+/// Describes a wrong number of arguments.
 fn wrong_count(params: &[Param], args: &[(usize, &Spec)]) -> String {
     let list: Vec<String> = params.iter().map(ToString::to_string).collect();
     let problem = format!("{} arguments for {} parameters", args.len(), params.len());
@@ -109,7 +111,7 @@ fn wrong_count(params: &[Param], args: &[(usize, &Spec)]) -> String {
     }
 }
 
-/// The lengths to add, if the parameters are those of slices where the arguments have buffers alone.
+/// Suggests the missing lengths, if the parameters are those of slices and the arguments contain only the buffers.
 fn slices(params: &[Param], args: &[(usize, &Spec)]) -> Option<String> {
     let is_word = |param: &Param| param.bytes == 8 && is_single(param) && !param.ty.starts_with('f');
     let mut missing = params.len().checked_sub(args.len())?;

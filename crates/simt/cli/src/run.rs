@@ -32,7 +32,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             }
             None => {
                 return Err(Failure::usage(format!(
-                    "{wanted} {index}: there are {} arguments; the first is 0",
+                    "{wanted} {index}: there are {} arguments, numbered from 0",
                     args.launch.arg.len()
                 )));
             }
@@ -43,8 +43,8 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     let mut done = Vec::new();
     let (mut findings, mut notes) = (Vec::new(), Vec::new());
     let mut fault = None;
-    for own in &launches {
-        let launch = own.launch();
+    for open_launch in &launches {
+        let launch = open_launch.launch();
         let start = Instant::now();
         let counted = if !args.sanitize.is_empty() {
             let sanitized = args.sanitize.launch(&mut simulator, &launch);
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             simulator.launch(&launch).map(|()| None)
         };
         let seconds = start.elapsed().as_secs_f64();
-        // Beside one JSON object, what kernels print has no place.
+        // With --json, the output is a single JSON object, so the kernels' output goes to `err`.
         let printed = simulator.take_printed();
         match args.json {
             true => err.write_all(&printed)?,
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             }
             Err(error) => return Err(Failure::usage(error.to_string())),
             Ok(counters) => done.push(FinishedLaunch {
-                entry: own.function.name(),
+                entry: open_launch.function.name(),
                 seconds,
                 metrics: counters
                     .filter(|_| args.count || args.json)
@@ -81,7 +81,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         }
     }
 
-    // Buffers are shown after a fault too: the values written before it help to find its cause.
+    // Prints buffers also after a fault, because the values written before it help to find its cause.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
             std::fs::write(&save.path, simulator.read(held.buffer)?)
@@ -136,11 +136,11 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         writeln!(err, "{} ran in {seconds:.3} s", demangled(entry))?;
     }
     let file = args.launch.file.display().to_string();
-    let diagnostics = Diagnostic::of_findings(&findings).into_iter().map(|own| own.in_ptx_file(&file));
+    let diagnostics = Diagnostic::of_findings(&findings).into_iter().map(|diagnostic| diagnostic.in_ptx_file(&file));
     let diagnostics: Vec<Diagnostic> = diagnostics.collect();
     write!(out, "{}", texts(&diagnostics[..diagnostics.len().min(SHOWN)], style()))?;
     if diagnostics.len() > SHOWN {
-        writeln!(out, "\n{} more findings: `--json` lists all", diagnostics.len() - SHOWN)?;
+        writeln!(out, "\n{} more findings: `--json` lists all of them", diagnostics.len() - SHOWN)?;
     }
     for note in &notes {
         writeln!(out, "{note}")?;
@@ -148,10 +148,10 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     fault.map_or(Ok(code), Err)
 }
 
-/// The findings that are shown.
+/// The maximum number of findings that are shown.
 const SHOWN: usize = 100;
 
-/// A launch that has run to its end.
+/// A completed launch.
 struct FinishedLaunch<'a> {
     entry: &'a str,
     seconds: f64,
@@ -159,7 +159,7 @@ struct FinishedLaunch<'a> {
 }
 
 impl FinishedLaunch<'_> {
-    /// The members of its JSON object.
+    /// Returns the members of the launch's JSON object.
     fn json(&self) -> String {
         let (entry, counters) = (json(self.entry), json_counters(&self.metrics));
         let seconds = self.seconds;
@@ -167,8 +167,7 @@ impl FinishedLaunch<'_> {
     }
 }
 
-/// Writes the elements of a buffer that are to be shown, some at a time: the text of all may need more memory than the
-/// host has.
+/// Writes the elements of a buffer in parts, because the text of all elements may need more memory than the host has.
 fn write_elements(
     out: &mut dyn Write,
     simulator: &Simulator,
@@ -182,7 +181,7 @@ fn write_elements(
     for (place, part) in parts.enumerate() {
         let separator = if json { "," } else { " " };
         let text = held.ty.text(part, json);
-        // The parts of an array are arrays.
+        // Each part is an array, whose brackets are removed.
         let values = text.trim_start_matches('[').trim_end_matches(']');
         write!(out, "{}{values}", if place > 0 { separator } else { "" })?;
     }
@@ -208,7 +207,7 @@ fn json_counters(metrics: &[Metric]) -> String {
     counters.join(", ")
 }
 
-/// The counters, a line each. Those that are zero because nothing of the kind was done are left out.
+/// Returns the counters, one per line. Counters of operations that did not occur are left out.
 fn table(metrics: &[Metric]) -> String {
     let rows: Vec<(&Metric, String)> = metrics
         .iter()

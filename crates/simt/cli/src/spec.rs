@@ -1,4 +1,4 @@
-//! Arguments of a kernel as they are written on the command line.
+//! The notation for kernel arguments on the command line.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,13 +9,13 @@ use super::values::{BufferInit, Type};
 /// A kernel's argument.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Spec {
-    /// Its bytes, little-endian; its type, unless they are written as bytes.
+    /// The value as little-endian bytes, and its type, unless the value is written as bytes.
     Scalar { ty: Option<Type>, bytes: Vec<u8> },
     /// Memory on the device.
     Buffer { ty: Type, count: usize, fill: BufferInit },
 }
 
-/// The size of a file that is one value. A kernel's parameters have less than 32 KiB, constants 64 KiB.
+/// The maximum size of a file that is a single value. A kernel's parameters have less than 32 KiB, constants 64 KiB.
 const MAX_FILE: u64 = 1 << 24;
 
 const HINT: &str = "write a scalar as i32:5, a buffer as f32[1024] or f32[1024]=iota";
@@ -35,7 +35,7 @@ impl FromStr for Spec {
         let (name, rest) = text.split_at(end);
         let ty = Type::from_name(name).ok_or_else(|| {
             if rest.is_empty() {
-                format!("it names no type; {HINT}")
+                format!("the type is missing; {HINT}")
             } else {
                 format!("`{name}` is not a type; the types are {}", Type::names())
             }
@@ -51,7 +51,7 @@ impl FromStr for Spec {
     }
 }
 
-/// The bytes that digits stand for, two each.
+/// Converts pairs of hexadecimal digits to bytes.
 fn hex(digits: &str) -> Result<Vec<u8>, String> {
     let pairs = digits.as_bytes().chunks(2).map(|pair| {
         let digit = |at: usize| char::from(*pair.get(at)?).to_digit(16);
@@ -59,16 +59,16 @@ fn hex(digits: &str) -> Result<Vec<u8>, String> {
     });
     let bytes: Option<Vec<u8>> = pairs.collect();
     bytes.filter(|bytes| !bytes.is_empty()).ok_or_else(|| {
-        format!("`{digits}` is not a row of bytes; write two hexadecimal digits for each, as bytes:0a00ff, or bytes:file:PATH")
+        format!("`{digits}` is not a sequence of bytes; write two hexadecimal digits for each, as bytes:0a00ff, or bytes:file:PATH")
     })
 }
 
-/// The bytes of a file.
+/// Reads the bytes of a file.
 fn file(path: &str) -> Result<Vec<u8>, String> {
     let bad = |error| format!("cannot read {path}: {error}");
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(bad)?;
-    // A device may give bytes without end.
+    // A device file may be endless.
     let mut file = file.take(MAX_FILE + 1);
     file.read_to_end(&mut bytes).map_err(bad)?;
     match bytes.len() as u64 {
@@ -83,7 +83,7 @@ fn fill_of(text: &str) -> Result<BufferInit, String> {
     if text.is_empty() {
         return Ok(BufferInit::Zeros);
     }
-    let unknown = || format!("`{text}` fills no buffer; {FILLS}");
+    let unknown = || format!("`{text}` cannot fill a buffer; {FILLS}");
     let text = text.strip_prefix('=').ok_or_else(unknown)?;
     match text.split_once(':') {
         None if text == "iota" => Ok(BufferInit::Iota),

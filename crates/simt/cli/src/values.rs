@@ -1,4 +1,4 @@
-//! The element types of the command line, and buffers of them as bytes.
+//! The element types of the command line, and conversions between buffers and bytes.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use half::f16;
 
-/// Types of arguments, and what a text of each can express.
+/// Defines the types of arguments, with the values that a text of each type can express.
 macro_rules! types {
     ($($variant:ident $ty:ident $range:literal,)*) => {
         /// A type of an argument.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[allow(non_camel_case_types, reason = "their names are these")]
+        #[allow(non_camel_case_types, reason = "these are the names on the command line")]
         pub(super) enum Type {
             $($variant),*
         }
@@ -26,26 +26,26 @@ macro_rules! types {
                 iota: |count| collect(count, |index| <$ty>::iota(index).to_le_bytes()),
                 random: |count, seed| collect(count, |index| <$ty>::random(output(seed, index)).to_le_bytes()),
                 show: |bytes, json, text| {
-                    let mut own = [0; size_of::<$ty>()];
-                    own.copy_from_slice(bytes);
-                    <$ty>::from_le_bytes(own).show(json, text);
+                    let mut little_endian = [0; size_of::<$ty>()];
+                    little_endian.copy_from_slice(bytes);
+                    <$ty>::from_le_bytes(little_endian).show(json, text);
                 },
             })),*];
         }
     };
 }
 
-/// What is done with the values of a type.
+/// The operations on the values of a type.
 struct Functions {
     name: &'static str,
     bytes: usize,
     range: &'static str,
-    /// A value's bytes, little-endian, from its text.
+    /// Parses a value and returns its little-endian bytes.
     parse: fn(&str) -> Option<Vec<u8>>,
-    /// The bytes of so many values: 0, 1, 2, …, or random ones from a seed.
+    /// Returns the bytes of `n` values: 0, 1, 2, …, or, for `random`, random values from a seed.
     iota: fn(usize) -> Vec<u8>,
     random: fn(usize, u64) -> Vec<u8>,
-    /// Writes the value whose bytes these are.
+    /// Formats the value with these bytes.
     show: fn(&[u8], bool, &mut String),
 }
 
@@ -73,7 +73,7 @@ pub(super) enum BufferInit {
     Uninit,
 }
 
-/// Each byte of a buffer that the command line leaves uninitialized.
+/// The value of each byte of a buffer that the command line leaves uninitialized.
 const UNINIT: u8 = 0xa5;
 
 impl Type {
@@ -81,32 +81,32 @@ impl Type {
         &Self::ALL[self as usize].1
     }
 
-    /// The type of this name.
+    /// Returns the type with this name.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|row| row.1.name == name).map(|row| row.0)
     }
 
-    /// Its name.
+    /// Returns the name of the type.
     pub(super) fn name(self) -> &'static str {
         self.functions().name
     }
 
-    /// All names.
+    /// Returns the names of all types.
     pub(super) fn names() -> String {
         Self::ALL.iter().map(|row| row.1.name).collect::<Vec<_>>().join(" ")
     }
 
-    /// Bytes of one value.
+    /// Returns the size of a value in bytes.
     pub(super) fn bytes(self) -> usize {
         self.functions().bytes
     }
 
-    /// A value's bytes, little-endian, from its text.
+    /// Parses a value and returns its little-endian bytes.
     pub(super) fn parse(self, text: &str) -> Result<Vec<u8>, String> {
         (self.functions().parse)(text).ok_or_else(|| format!("`{text}` is not {}", self.functions().range))
     }
 
-    /// The initial contents of a buffer of `count` values. Its size in bytes has to be within `usize`.
+    /// Returns the initial contents of a buffer of `count` values. The size in bytes must fit in `usize`.
     pub(super) fn fill(self, count: usize, fill: &BufferInit) -> Result<Vec<u8>, String> {
         let path = match fill {
             BufferInit::Zeros => return Ok(vec![0; count * self.bytes()]),
@@ -120,7 +120,7 @@ impl Type {
         let bad = |error| format!("cannot read {shown}: {error}");
         let file = File::open(path).map_err(bad)?;
         let length = file.metadata().map_err(bad)?.len();
-        // A device may give bytes without end, and has a length of 0.
+        // A device file may be endless, and its length is 0.
         let mut found = Vec::new();
         file.take(wanted as u64 + 1).read_to_end(&mut found).map_err(bad)?;
         match found.len() {
@@ -132,13 +132,13 @@ impl Type {
                 let bytes = length.max(less as u64);
                 let whole = bytes / self.bytes() as u64;
                 Err(format!(
-                    "{shown} has {bytes} bytes, {name}[{count}] has {wanted}; {name}[{whole}] would take the whole file"
+                    "{shown} has {bytes} bytes, {name}[{count}] has {wanted}; {name}[{whole}] would hold the whole file"
                 ))
             }
         }
     }
 
-    /// Values in a row, from their bytes: separated by blanks, or as a JSON array.
+    /// Formats values from their bytes: separated by blanks, or as a JSON array.
     pub(super) fn text(self, bytes: &[u8], json: bool) -> String {
         let mut text = String::new();
         for (index, value) in bytes.chunks_exact(self.bytes()).enumerate() {
@@ -159,8 +159,8 @@ fn collect<const N: usize>(count: usize, value: impl Fn(u64) -> [u8; N]) -> Vec<
     bytes
 }
 
-/// Output `index` of SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
-/// 2014) with this seed.
+/// Returns output `index` of SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", 2014)
+/// with this seed.
 pub(super) fn output(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -168,13 +168,13 @@ pub(super) fn output(seed: u64, index: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A type's values.
+/// A value of a type.
 trait Value {
-    /// Element `index` of 0, 1, 2, …, wrapped or rounded to the type.
+    /// Returns element `index` of 0, 1, 2, …, wrapped or rounded to the type.
     fn iota(index: u64) -> Self;
-    /// From 64 random bits.
+    /// Returns a value made from 64 random bits.
     fn random(bits: u64) -> Self;
-    /// Writes it as text, or as JSON.
+    /// Formats the value as text or as JSON.
     fn show(self, json: bool, text: &mut String);
 }
 
@@ -206,7 +206,7 @@ macro_rules! floats {
             }
 
             fn random(bits: u64) -> Self {
-                // As many bits as the type has digits: exact, and below 1.
+                // Uses one bit per digit of the type's significand, so the result is exact and below 1.
                 $from((bits >> (64 - $digits)) as f64 / (1u64 << $digits) as f64)
             }
 

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 #[test]
-fn the_process_ends_with_the_code() {
+fn the_process_exits_with_the_code() {
     let program = |args: &[&str]| Command::new(env!("CARGO_BIN_EXE_simt")).args(args).output().unwrap();
     let launch = "run ../simt/examples/saxpy.ptx --entry saxpy --grid 1 --block 2 --arg f32:2 f32[1] f32[1] u32:2";
     let fault = program(&launch.split(' ').collect::<Vec<_>>());

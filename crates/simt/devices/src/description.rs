@@ -11,7 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::{Error, Latencies, Limits, Rates, embedded};
 
-/// The descriptions that come with the crate: the names of the devices, and the files.
+/// The descriptions in this crate: the names of the devices, and the files.
 const KNOWN: [(&str, &str); 8] = [
     ("h200", include_str!("../known/h200.toml")),
     ("h100", include_str!("../known/h100.toml")),
@@ -27,25 +27,25 @@ const KNOWN: [(&str, &str); 8] = [
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {
-    /// The name that its maker gave it.
+    /// The manufacturer's name for the device.
     pub name: String,
-    /// The name of its architecture for `ptxas`: `sm_90`.
+    /// The name of the architecture for `ptxas`: `sm_90`.
     pub arch: String,
-    /// Streaming multiprocessors.
+    /// The number of streaming multiprocessors.
     pub multiprocessors: u32,
-    /// Their clock in MHz.
+    /// The clock of the multiprocessors in MHz.
     pub clock_mhz: f64,
-    /// How long an empty kernel takes, in microseconds.
+    /// The time of an empty kernel in microseconds.
     pub launch_us: f64,
-    /// Its memory.
+    /// The device memory.
     pub memory: Memory,
-    /// Its L2 cache.
+    /// The L2 cache.
     pub l2: L2,
-    /// One of its multiprocessors.
+    /// The throughput of one multiprocessor.
     pub multiprocessor: Multiprocessor,
     /// The latencies of operations in cycles.
     pub latency: Latencies,
-    /// What the CUDA driver says of its board besides. Predictions do not need it.
+    /// Additional board data that the CUDA driver reports. Predictions do not need it.
     pub board: Option<Board>,
 }
 
@@ -65,9 +65,9 @@ pub struct L2 {
     pub bytes: u64,
     /// The bandwidth in 10^9 bytes per second.
     pub gb_per_s: f64,
-    /// Passes of atomics through a slice's sectors, per clock of the multiprocessors.
+    /// Passes of atomics through the sectors of a slice, per clock of the multiprocessors.
     pub atomics_per_clock: f64,
-    /// The slices that make these passes in parallel. Each sector belongs to one of them.
+    /// The number of slices that make these passes in parallel. Each sector belongs to one slice.
     pub slices: u32,
 }
 
@@ -75,34 +75,35 @@ pub struct L2 {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Multiprocessor {
-    /// Bytes of L1 and shared memory together.
+    /// The combined size of L1 and shared memory in bytes.
     pub l1_bytes: u64,
-    /// Threads' additions and products of single precision.
+    /// Single-precision additions and multiplications by threads.
     pub fp32: f64,
-    /// Threads' additions of 32-bit integers.
+    /// 32-bit integer additions by threads.
     pub int32: f64,
-    /// Threads' additions and products of double precision.
+    /// Double-precision additions and multiplications by threads.
     pub fp64: f64,
-    /// Threads' conversions, square roots and the like.
+    /// Conversions, square roots and similar operations by threads.
     pub special: f64,
-    /// Threads' words from shared memory and the L1.
+    /// Words from shared memory and the L1 for threads.
     pub words: f64,
-    /// The tensor cores' additions of products of two halves; 0 if that is not known, and then nothing waits for them.
+    /// Multiply-add operations on halves by the tensor cores; 0 if the number is unknown, and then nothing waits for
+    /// the tensor cores.
     #[serde(default)]
     pub matrix: f64,
-    /// The share of that which `mma` and `wmma` reach.
+    /// The share of `matrix` that `mma` and `wmma` reach.
     #[serde(default = "whole")]
     pub mma_share: f64,
-    /// Bytes that bulk copies bring to shared memory; infinite if that is not known.
+    /// Bytes that bulk copies write to shared memory; infinite if the number is unknown.
     #[serde(default = "unlimited")]
     pub bulk_in: f64,
-    /// Bytes that bulk copies take from shared memory; infinite if that is not known.
+    /// Bytes that bulk copies read from shared memory; infinite if the number is unknown.
     #[serde(default = "unlimited")]
     pub bulk_out: f64,
-    /// Bytes that loads bring from the L2; infinite if that is not known.
+    /// Bytes that loads read from the L2; infinite if the number is unknown.
     #[serde(default = "unlimited")]
     pub loads: f64,
-    /// Bytes of whole sectors that stores take to the L2; infinite if that is not known.
+    /// Bytes of whole sectors that stores write to the L2; infinite if the number is unknown.
     #[serde(default = "unlimited")]
     pub stores: f64,
 }
@@ -116,7 +117,7 @@ fn unlimited() -> f64 {
 }
 
 impl Multiprocessor {
-    /// What its units do in a clock that work beside its warps.
+    /// Returns the rates per clock of the units that work independently of the warps.
     pub fn rates(&self) -> Rates {
         Rates {
             matrix: if self.matrix > 0.0 { self.matrix } else { f64::INFINITY },
@@ -131,42 +132,42 @@ impl Multiprocessor {
     }
 }
 
-/// What is on a device's board.
+/// The data of a device's board.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// Bytes of memory that programs have.
+    /// The memory that is available to programs in bytes.
     pub memory_bytes: u64,
-    /// The clock of the memory in MHz. Two bits are transferred in a cycle on each line of the bus.
+    /// The clock of the memory in MHz. Each line of the bus transfers two bits per cycle.
     pub memory_mhz: f64,
     /// The width of the memory's bus in bits.
     pub memory_bits: u32,
     /// Whether the memory corrects errors (ECC).
     pub ecc: bool,
-    /// Whether other devices access the memory over PCI Express (GPUDirect RDMA).
+    /// Whether other devices can access the memory over PCI Express (GPUDirect RDMA).
     pub gpudirect: bool,
-    /// The engines that copy memory while kernels run.
+    /// The number of engines that copy memory while kernels run.
     pub copy_engines: u32,
-    /// NVIDIA's number for the device, by which it is known on the PCI bus.
+    /// NVIDIA's number for the device, which identifies the device on the PCI bus.
     pub pci_device: u32,
     /// NVIDIA's number for the board.
     pub pci_subsystem: u32,
 }
 
-/// The least and the largest value of a figure, or of all those of a section.
+/// The minimum and maximum of a figure, or of all figures of a section.
 static BOUNDS: LazyLock<BTreeMap<String, [f64; 2]>> =
     LazyLock::new(|| embedded("bounds.toml", include_str!("bounds.toml")));
 
 impl Description {
-    /// The names of the devices that come with the crate.
+    /// Returns the names of the devices that come with the crate.
     pub fn known() -> Vec<&'static str> {
         KNOWN.iter().map(|(name, _)| *name).collect()
     }
 
-    /// The device of this name, or the one that a file describes.
+    /// Returns the device with this name, or the device that a file describes.
     ///
     /// # Errors
-    /// [`Error`] when the name is neither a known device's nor a file's, and when the file cannot be read or
+    /// Returns an [`Error`] when the name is neither a known device nor a file, and when the file cannot be read or
     /// does not describe a device.
     pub fn open(name: &str) -> Result<Self, Error> {
         if let Some((name, text)) = KNOWN.iter().find(|(known, _)| *known == name) {
@@ -181,10 +182,10 @@ impl Description {
         Self::parse(name, &text)
     }
 
-    /// Reads a description. `path` is for messages.
+    /// Parses a description. `path` is used in messages.
     ///
     /// # Errors
-    /// [`Error::Wrong`] when a figure is missing, unknown, not a number or impossible.
+    /// Returns [`Error::Wrong`] when a figure is missing, unknown, not a number or out of range.
     pub fn parse(path: &str, text: &str) -> Result<Self, Error> {
         let wrong = |span: Option<Range<usize>>, problem: String| {
             let line = |at: Range<usize>| 1 + text[..at.start.min(text.len())].matches('\n').count();
@@ -200,17 +201,17 @@ impl Description {
             let number = number.and_then(|value: toml::Value| value.try_into::<f64>().ok());
             let section = figure.split('.').next().unwrap_or_default();
             let bounds = BOUNDS.get(&figure).or_else(|| BOUNDS.get(section));
-            // Not a number is not in any range either.
+            // NaN is outside every range.
             if let (Some(number), Some([least, most])) = (number, bounds)
                 && !(least..=most).contains(&&number)
             {
-                let problem = format!("{figure} = {number} is impossible: it is between {least} and {most}");
+                let problem = format!("{figure} = {number} is out of range; use a value from {least} to {most}");
                 return Err(wrong(Some(value.span()), problem));
             }
             if figure == "arch" && Limits::named(&description.arch).is_err() {
                 let known: Vec<String> = Limits::all().iter().map(Limits::arch).collect();
                 let (arch, known) = (&description.arch, known.join(", "));
-                let problem = format!("arch = \"{arch}\" is no architecture; there are {known}");
+                let problem = format!("arch = \"{arch}\" is not a known architecture; known architectures: {known}");
                 return Err(wrong(Some(value.span()), problem));
             }
         }
@@ -218,7 +219,7 @@ impl Description {
     }
 }
 
-/// The known name that is most like this one, ignoring case, if one is.
+/// Returns the most similar known name, ignoring case, if a name is similar enough.
 fn nearest(name: &str) -> Option<&'static str> {
     let name = name.to_lowercase();
     let known = Description::known().into_iter();
@@ -226,12 +227,12 @@ fn nearest(name: &str) -> Option<&'static str> {
     known.min().filter(|(distance, known)| *distance <= 2 + known.len() / 4).map(|(_, known)| known)
 }
 
-/// The values of a file, each with its name: `arch`, `memory.gb_per_s`.
+/// Returns the values of a file with their names: `arch`, `memory.gb_per_s`.
 fn figures<'a>(file: &'a DeTable<'a>) -> Vec<(String, &'a Spanned<DeValue<'a>>)> {
     let figures = file.iter().flat_map(|(key, value)| match value.get_ref() {
         DeValue::Table(section) => {
             let name = |figure: &str| format!("{}.{figure}", key.get_ref());
-            let named = section.iter().map(|(own, value)| (name(own.get_ref()), value));
+            let named = section.iter().map(|(key, value)| (name(key.get_ref()), value));
             named.collect()
         }
         _ => vec![(key.get_ref().to_string(), value)],

@@ -1,23 +1,23 @@
-//! The errors of devices' names and descriptions.
+//! The errors in names and descriptions of devices.
 
-/// The reason why there is no such device or architecture. Each message is one line and says what to do about it.
+/// The reason why a device or architecture is not available. Each message is one line and says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The architecture is not in the tables.
-    #[error("no limits are known of `{arch}`; the architectures are {}", .known.join(", "))]
+    #[error("unknown architecture `{arch}`; the known architectures are {}", .known.join(", "))]
     NoSuchArchitecture {
-        /// What was given as its name.
+        /// The given name.
         arch: String,
-        /// The names of those in the tables.
+        /// The names of the known architectures.
         known: Vec<String>,
     },
-    /// The name is neither a known device's nor a file's.
+    /// The name is neither a known device nor a file.
     #[error("no device is named `{name}`; {}", hint(*.nearest, .known))]
     NoSuchDevice {
-        /// What was given as its name.
+        /// The given name.
         name: String,
-        /// The known name that is most like it, if one is.
+        /// The most similar known name, if a name is similar enough.
         nearest: Option<&'static str>,
         /// The names of the known devices.
         known: Vec<&'static str>,
@@ -25,7 +25,7 @@ pub enum Error {
     /// The file cannot be read.
     #[error("cannot read {path}: {why}")]
     Unread {
-        /// Its path.
+        /// The path of the file.
         path: String,
         /// The reason.
         why: String,
@@ -33,16 +33,16 @@ pub enum Error {
     /// The file does not describe a device.
     #[error("{path}{}: {problem}", .line.map_or(String::new(), |line| format!(", line {line}")))]
     Wrong {
-        /// Its path.
+        /// The path of the file.
         path: String,
         /// The line with the error, counted from 1.
         line: Option<usize>,
-        /// The figure that is missing, unknown, not a number or impossible.
+        /// The figure that is missing, unknown, not a number or out of range.
         problem: String,
     },
 }
 
-/// Which device may be meant.
+/// Suggests a device name.
 fn hint(nearest: Option<&'static str>, known: &[&'static str]) -> String {
     match nearest {
         Some(nearest) => format!("did you mean `{nearest}`, or a file such as those in crates/simt/devices/known?"),

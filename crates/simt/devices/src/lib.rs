@@ -1,10 +1,10 @@
-//! NVIDIA's GPUs as data: a [`Description`] of each known one, the [`Limits`] of the multiprocessors of each compute
-//! capability, and the [`occupancy`] that follows from them.
+//! NVIDIA's GPUs as data: a [`Description`] of each known GPU, the [`Limits`] of the multiprocessors of each compute
+//! capability, and the resulting [`occupancy`].
 //!
-//! What flows in are the names of devices and architectures, and files that describe devices; what flows out are figures,
-//! each with its source in a TOML file: `known/*.toml` and `src/limits.toml`.
+//! The inputs are the names of devices and architectures, and files that describe devices. The outputs are figures. The
+//! source of each figure is in a TOML file: `known/*.toml` and `src/limits.toml`.
 //!
-//! The crate must not know what the figures are used for: predictions, kernels, the CUDA driver.
+//! The crate must not know what the figures are used for: predictions, kernels or the CUDA driver.
 
 mod description;
 mod error;
@@ -17,10 +17,10 @@ pub use error::Error;
 pub use limits::{Limits, WARP};
 pub use timing::{Latencies, Rates};
 
-/// The table of a TOML file that is compiled into this program.
+/// Parses the table of a TOML file that is compiled into this program.
 ///
 /// # Panics
-/// When the text is not such a table. Tests read every file.
+/// Panics when the text is not such a table. Tests read every file.
 fn embedded<T: serde::de::DeserializeOwned>(file: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }

@@ -1,4 +1,5 @@
-//! The occupancy calculation: how many blocks fit, from the resources of a multiprocessor and the use of a block.
+//! The occupancy calculation: how many blocks fit, given the resources of a multiprocessor and the resources that a
+//! block uses.
 
 use serde::Serialize;
 
@@ -7,20 +8,20 @@ use crate::{Limits, WARP};
 /// The resources of a multiprocessor that a kernel uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     pub shared_bytes: u32,
     /// Named barriers.
     pub barriers: u32,
 }
 
-/// The resources that a launch adds for each of its blocks.
+/// The resources that a launch determines for each of its blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Its threads.
+    /// The number of threads.
     pub threads: u32,
-    /// Bytes of dynamic shared memory. For more than [`Limits::shared_per_block`] bytes an opt-in is assumed.
+    /// Bytes of dynamic shared memory. More than [`Limits::shared_per_block`] bytes imply an opt-in.
     pub dynamic_shared: u32,
 }
 
@@ -28,40 +29,40 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limiter {
-    /// Its warps, and with them its threads.
+    /// The warp slots, and with them the threads.
     Warps,
-    /// Its blocks.
+    /// The block slots.
     Blocks,
-    /// Its registers, or the limit of registers for one block or thread.
+    /// The registers of the multiprocessor, or the limit for one block or thread.
     Registers,
-    /// Its shared memory, or the limit for one block.
+    /// The shared memory of the multiprocessor, or the limit for one block.
     SharedMemory,
-    /// Its barriers.
+    /// The barriers of the multiprocessor.
     Barriers,
 }
 
 /// The number of blocks of a kernel that a multiprocessor holds at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Occupancy {
-    /// The number of blocks; 0 when not even one fits, in which case the launch fails.
+    /// The number of blocks. It is 0 if no block fits; the launch then fails.
     pub blocks: u32,
-    /// Their warps.
+    /// The number of warps of these blocks.
     pub warps: u32,
-    /// The fraction of the multiprocessor's warps that they fill: 0 to 1.
+    /// The fraction of the multiprocessor's warp slots that these warps fill: 0 to 1.
     #[serde(rename = "occupancy")]
     pub fraction: f64,
-    /// The resources that limit the number of blocks: at least one, and more when several give the same number.
+    /// The resources that limit the number of blocks: at least one, and several if they allow the same number.
     pub limited_by: Vec<Limiter>,
-    /// The registers that are allocated for a block.
+    /// The number of registers that are allocated for a block.
     #[serde(skip)]
     pub registers_per_block: u32,
-    /// The bytes of shared memory that are allocated for a block, including those that the driver reserves.
+    /// The bytes of shared memory that are allocated for a block, including the bytes that the driver reserves.
     #[serde(skip)]
     pub shared_per_block: u32,
 }
 
-/// The number of blocks that a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
-/// (`cuda_occupancy.h` of the CUDA toolkit 13.5), with the largest carveout for shared memory, which is the driver's
+/// Computes the number of blocks that a multiprocessor holds at once, by the rules of NVIDIA's occupancy calculator
+/// (`cuda_occupancy.h` of the CUDA toolkit 13.5). Shared memory has the largest carveout, which is the driver's
 /// default.
 ///
 /// ```
@@ -80,7 +81,7 @@ pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
     let shared = [usage.shared_bytes, block.dynamic_shared, limits.shared_reserved];
     let shared = shared.into_iter().map(u64::from).sum::<u64>();
     let shared = shared.next_multiple_of(u64::from(limits.shared_unit));
-    // The number of blocks if only one resource were limited; `None` when the kernel does not use the resource.
+    // The number of blocks if only one resource were limited; `None` if the kernel does not use the resource.
     let by_warps = match block.threads > limits.threads_per_block {
         true => 0,
         false => limits.warps / warps,
@@ -99,7 +100,7 @@ pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
         (Limiter::Barriers, by_barriers),
     ];
     let bound = bounds.iter().filter_map(|(_, bound)| *bound).min();
-    let limited_by = bounds.iter().filter(|(_, own)| *own == bound);
+    let limited_by = bounds.iter().filter(|(_, limit)| *limit == bound);
     let blocks = bound.unwrap_or(0);
     let narrow = |amount: u64| u32::try_from(amount).unwrap_or(u32::MAX);
     let warps_in_all = narrow(u64::from(blocks) * u64::from(warps));
@@ -113,17 +114,17 @@ pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
     }
 }
 
-/// The blocks for which there are registers, when a warp is given `registers`.
+/// Returns the number of blocks that fit into the registers, if a warp is allocated `registers`.
 fn by_registers(limits: &Limits, usage: Usage, registers: u64, warps: u32) -> Option<u32> {
     if registers == 0 {
         return None;
     }
-    // The hardware counts a block's warps as if they filled all partitions evenly.
+    // The hardware rounds a block's number of warps up to a multiple of the number of partitions.
     let assumed = registers * u64::from(warps).next_multiple_of(u64::from(limits.partitions));
     if usage.registers > limits.registers_per_thread || assumed > u64::from(limits.registers_per_block) {
         return Some(0);
     }
-    // A warp has all its registers in one partition.
+    // All registers of a warp are in one partition.
     let partition = u64::from(limits.registers / limits.partitions);
     let held = partition / registers * u64::from(limits.partitions);
     u32::try_from(held / u64::from(warps)).ok()

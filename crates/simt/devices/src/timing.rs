@@ -1,6 +1,6 @@
-//! How long operations take, and what the units of a multiprocessor do in a clock.
+//! The latencies of operations, and the throughput of a multiprocessor's units per clock.
 
-/// Cycles until the result of an instruction is available, if it waits for nothing.
+/// Cycles until the result of an instruction is available, if the instruction does not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Latencies {
@@ -10,9 +10,9 @@ pub struct Latencies {
     pub special: u32,
     /// Shuffles and votes.
     pub shuffle: u32,
-    /// A load of shared memory.
+    /// A load from shared memory.
     pub shared: u32,
-    /// Each further pass of an atomic on shared memory.
+    /// Each additional pass of an atomic on shared memory.
     pub atomic: u32,
     /// A load that hits the L1.
     pub l1: u32,
@@ -22,28 +22,28 @@ pub struct Latencies {
     pub memory: u32,
     /// From the last warp's arrival at a barrier to the first instruction after it.
     pub barrier: u32,
-    /// The sums of `mma` of 16 x 8 x 16 halves.
+    /// The results of an `mma` of 16 x 8 x 16 halves.
     #[serde(default = "ampere_mma")]
     pub mma: u32,
-    /// From the end of a group of `wgmma` to those that wait for it, and to the next group that adds to its sums.
+    /// From the end of a `wgmma` group to the warps that wait for it, and to the next group that adds to its sums.
     #[serde(default)]
     pub wgmma: u32,
-    /// From the last arrival at an mbarrier to those that wait for it.
+    /// From the last arrival at an mbarrier to the threads that wait for it.
     #[serde(default)]
     pub mbarrier: u32,
-    /// What a group of `wgmma` takes of the tensor cores besides its products.
+    /// The tensor-core time of a `wgmma` group in addition to its products.
     #[serde(default)]
     pub wgmma_group: u32,
-    /// What a bulk copy from memory takes longer than a load from there.
+    /// The additional latency of a bulk copy from memory, compared with a load from memory.
     #[serde(default)]
     pub bulk_memory: u32,
-    /// What the loads of a block's tile take longer from memory than one load from there.
+    /// The additional latency of the loads of a block's tile from memory, compared with a single load from memory.
     #[serde(default)]
     pub tile_memory: u32,
-    /// What a bulk copy from the L2 takes longer than a load from there.
+    /// The additional latency of a bulk copy from the L2, compared with a load from the L2.
     #[serde(default)]
     pub bulk: u32,
-    /// What a bulk copy from shared memory takes longer than its bytes, until they have been read.
+    /// The time of a bulk copy from shared memory in addition to its transfer time, until the bytes have been read.
     #[serde(default)]
     pub bulk_store: u32,
     /// From the last arrival at a cluster's barrier to the first instruction after it.
@@ -56,23 +56,23 @@ fn ampere_mma() -> u32 {
     33
 }
 
-/// The rates of the units of a multiprocessor that work independently of its warps, for each clock cycle. A unit without a known
-/// rate takes no time.
+/// The rates per clock of a multiprocessor's units that work independently of its warps. A unit without a known rate
+/// takes no time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
-    /// Additions of products of two halves by the tensor cores.
+    /// Multiply-add operations on halves by the tensor cores.
     pub matrix: f64,
-    /// The share of that which `mma` and `wmma` reach.
+    /// The share of `matrix` that `mma` and `wmma` reach.
     pub mma_share: f64,
-    /// Bytes that shared memory gives to the tensor cores.
+    /// Bytes that shared memory delivers to the tensor cores.
     pub shared_bytes: f64,
-    /// Bytes that bulk copies bring.
+    /// Bytes that bulk copies write to shared memory.
     pub bulk_in: f64,
-    /// Bytes that bulk copies take away.
+    /// Bytes that bulk copies read from shared memory.
     pub bulk_out: f64,
-    /// Bytes that come from the L2 for loads.
+    /// Bytes that loads read from the L2.
     pub loads: f64,
-    /// Bytes of whole sectors that go to the L2 for stores. A part of a sector takes as long as two.
+    /// Bytes of whole sectors that stores write to the L2. A partial sector takes as long as two sectors.
     pub stores: f64,
 }
 

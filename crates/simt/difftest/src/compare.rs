@@ -1,10 +1,10 @@
-//! The comparison of two answers, which is of every bit.
+//! Bit-for-bit comparison of two answers.
 
 use crate::generate::Instance;
 use crate::plan::{Answers, Plan};
 
-/// All answers of a plan in which the GPU and `simt` differ, a line each: what they answer, of an instance also the
-/// lane's operands, and both answers.
+/// Returns all answers of a plan in which the GPU and `simt` differ, one per line. A line has the name and both
+/// answers; for instances, it also has the lane's operands.
 pub fn differences(plan: &Plan, gpu: &[u64], sim: &[u64]) -> Vec<String> {
     let mut found = Vec::new();
     let mut answers = gpu.iter().zip(sim);
@@ -16,7 +16,7 @@ pub fn differences(plan: &Plan, gpu: &[u64], sim: &[u64]) -> Vec<String> {
                     if gpu == sim || form.is_undefined(operands, written) {
                         continue;
                     }
-                    let operands: Vec<_> = operands.iter().map(|own| format!("{own:#x}")).collect();
+                    let operands: Vec<_> = operands.iter().map(|operand| format!("{operand:#x}")).collect();
                     format!("{name:50} of {}", operands.join(", "))
                 }
                 None if gpu == sim => continue,

@@ -1,29 +1,30 @@
-//! The instructions that are compared: whatever `simt` runs of those that compute a value from registers.
+//! The compared instructions: all instructions that `simt` supports and that compute a value from registers.
 //!
-//! They are not listed here. `table` makes them from the table by which `simt` decodes, and asks `simt` which of them
-//! it runs; so an instruction that `simt` learns is compared from then on, and asks for a new recording.
+//! This module does not list them. `table` generates them from the table that `simt` uses for decoding, and asks `simt`
+//! which of them it can run. A newly supported instruction is therefore compared automatically, and requires a new
+//! recording.
 
 mod chains;
 mod table;
 
 use std::sync::LazyLock;
 
-/// The registers that a form's text may name: 0 is the result, operands follow from 1 on.
+/// The registers that a form's text may name: 0 is the result, and operands start at 1.
 pub(crate) const REGISTERS: &str = ".reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b16 %h<8>; .reg .b8 %c<8>; \
      .reg .f32 %f<8>; .reg .f64 %fd<8>; .reg .pred %p<8>;";
 
-/// How an operand is written.
+/// The notation of an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Written {
-    /// As a register.
+    /// A register.
     Register,
-    /// As a predicate with `!` before it.
+    /// A predicate that is preceded by `!`.
     Negated,
-    /// As a number, the same in all lanes.
+    /// A number that is the same in all lanes.
     Immediate,
 }
 
-/// The type of an operand: its width, and the kind of random values chosen for it.
+/// The type of an operand: its width, and the kind of random values that are chosen for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are PTX's types")]
 pub enum Ty {
@@ -31,7 +32,7 @@ pub enum Ty {
     B16,
     B32,
     B64,
-    /// Two integers of 16 bits.
+    /// Two 16-bit integers.
     B16x2,
     F16,
     F16x2,
@@ -39,14 +40,14 @@ pub enum Ty {
     Bf16x2,
     F32,
     F64,
-    /// A distance or a count of 32 bits.
+    /// A 32-bit shift distance or count.
     Shift,
-    /// A constant of 8 bits: the table of `lop3`.
+    /// An 8-bit constant: the table of `lop3`.
     Table,
 }
 
 impl Ty {
-    /// Its width.
+    /// Returns the width in bits.
     pub fn bits(self) -> u32 {
         match self {
             Ty::Pred => 1,
@@ -57,12 +58,12 @@ impl Ty {
         }
     }
 
-    /// A mask of the bits that it uses.
+    /// Returns a mask of the used bits.
     pub fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
 
-    /// The register file's letter, as [`crate::generate`] names registers.
+    /// Returns the prefix of the register file, as in the register names of [`crate::generate`].
     pub fn register(self) -> &'static str {
         match self {
             Ty::Pred => "%p",
@@ -75,32 +76,33 @@ impl Ty {
     }
 }
 
-/// One form of an instruction.
+/// A form of an instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Form {
-    /// The opcode; or whole instructions, each with its semicolon, of the registers as [`crate::generate`] names them.
+    /// The opcode, or complete instructions with semicolons that use the register names of [`crate::generate`].
     pub opcode: String,
-    /// The result.
+    /// The type of the result.
     pub to: Ty,
-    /// Whether the instruction writes a predicate besides.
+    /// Whether the instruction also writes a predicate.
     pub and_predicate: bool,
-    /// The operands.
+    /// The types of the operands.
     pub from: Vec<Ty>,
 }
 
-/// Every form of every instruction that is compared.
+/// Returns every form of every compared instruction.
 pub fn all() -> &'static [Form] {
     static ALL: LazyLock<Vec<Form>> = LazyLock::new(|| [table::forms(), chains::forms()].concat());
     &ALL
 }
 
 impl Form {
-    /// Bits of the results.
+    /// Returns the number of bits of the results.
     pub fn bits(&self) -> u32 {
         self.to.bits() + u32::from(self.and_predicate)
     }
 
-    /// How often it is compared of so many rounds: the more forms an instruction has, the less often each.
+    /// Returns the number of instances of this form in `rounds` rounds. Forms of an instruction with many forms get
+    /// fewer instances.
     pub fn rounds(&self, rounds: usize) -> usize {
         let has = |word: &&str| self.opcode.contains(*word);
         let is_combined = self.and_predicate || [".and.", ".or.", ".xor."].iter().any(has);
@@ -113,21 +115,21 @@ impl Form {
         }
     }
 
-    /// Whether the ISA, or what ptxas may make of the instruction, leaves the result of these operands open.
+    /// Returns whether the ISA, or an optimization of ptxas, leaves the result for these operands undefined.
     pub fn is_undefined(&self, v: &[u64], written: &[Written]) -> bool {
         let name = self.opcode.split('.').next().unwrap_or_default();
         match (name, self.to) {
-            // By zero, and the one quotient that does not fit.
+            // Division by zero, and the only quotient that does not fit.
             ("div" | "rem", Ty::B16 | Ty::B32 | Ty::B64) => {
                 let least = self.to.mask() / 2 + 1;
                 v[1] == 0 || (v[0] == least && v[1] == self.to.mask())
             }
-            // The first bit's number is one of 0 to 31.
+            // The position of the first bit must be from 0 to 31.
             ("fns", _) => v[1] > 31,
-            // ptxas leaves these conversions out when it optimizes; here it makes the NaN quiet.
+            // ptxas removes these conversions when it optimizes; otherwise they make the NaN quiet.
             ("cvt", _) if self.opcode == "cvt.f32.f32" => f32::from_bits(v[0] as u32).is_nan(),
             ("cvt", _) if self.opcode == "cvt.f64.f64" => f64::from_bits(v[0]).is_nan(),
-            // ptxas may add the negative of a constant, whose NaN then has the other sign.
+            // ptxas may add the negated constant, whose NaN then has the opposite sign.
             ("sub", Ty::F64) if written[1] == Written::Immediate => f64::from_bits(v[1]).is_nan(),
             _ => false,
         }

@@ -1,28 +1,28 @@
-//! The generation of instances and their PTX from a seed.
+//! Generates instances and their PTX from a seed.
 
 use std::fmt::Write as _;
 
 use crate::forms::{Form, REGISTERS, Ty, Written, all};
 use crate::random::Random;
 
-/// Lanes of an instance.
+/// The number of lanes of an instance.
 pub const LANES: usize = 32;
-/// Operands that an instance has room for.
+/// The maximum number of operands of an instance.
 pub const OPERANDS: usize = 5;
-/// Instances in one kernel.
+/// The number of instances in a kernel.
 pub const IN_KERNEL: usize = 64;
-/// One instruction with operands for 32 lanes.
+/// An instruction with operands for 32 lanes.
 #[derive(Debug, Clone)]
 pub struct Instance {
-    /// Which form of the instruction.
+    /// The form of the instruction.
     pub form: &'static Form,
-    /// How its operands are written.
+    /// The notation of the operands.
     pub written: [Written; OPERANDS],
-    /// Operands by lane.
+    /// The operands of each lane.
     pub operands: [[u64; OPERANDS]; LANES],
 }
 
-/// The instances of this seed: so many of each form, or [fewer](Form::rounds), in random variants.
+/// Generates the instances of this seed: `rounds` of each form, or [fewer](Form::rounds), in random variants.
 pub fn instances(seed: u64, rounds: usize) -> Vec<Instance> {
     let mut random = Random::new(seed);
     let mut instances = Vec::new();
@@ -38,7 +38,8 @@ pub fn instances(seed: u64, rounds: usize) -> Vec<Instance> {
 fn instance(form: &'static Form, round: usize, random: &mut Random) -> Instance {
     let mut written = [Written::Register; OPERANDS];
     let is_one = !form.opcode.ends_with(';');
-    // Behind the first operand, and not the first time: registers have a value for each lane.
+    // Immediates occur only after the first operand and after the first round, because only registers have a value for
+    // each lane.
     for (at, ty) in form.from.iter().enumerate().filter(|_| is_one) {
         written[at] = match ty {
             Ty::Table => Written::Immediate,
@@ -56,9 +57,9 @@ fn instance(form: &'static Form, round: usize, random: &mut Random) -> Instance 
         for (at, ty) in form.from.iter().enumerate() {
             operands[lane][at] = match written[at] {
                 Written::Immediate if lane > 0 => operands[0][at],
-                // ptxas refuses larger immediates where only the lowest byte counts.
+                // ptxas rejects larger immediates if only the lowest byte counts.
                 Written::Immediate if *ty == Ty::Shift => random.operand(*ty) & 0xff,
-                // Equal ones are rare among random ones.
+                // Repeats the previous operand sometimes, because equal random operands are rare.
                 _ if at > 0 && form.from[at - 1] == *ty && random.below(8) == 0 => operands[lane][at - 1],
                 _ => random.operand(*ty),
             };
@@ -68,7 +69,7 @@ fn instance(form: &'static Form, round: usize, random: &mut Random) -> Instance 
 }
 
 impl Form {
-    /// The instruction, with its operands as `write` has them by their number from 1 on.
+    /// Returns the instruction. `write` formats the operands by their number, starting at 1.
     pub(crate) fn text(&self, write: impl Fn(usize, Ty) -> String) -> String {
         if self.opcode.ends_with(';') {
             return self.opcode.clone();
@@ -86,7 +87,7 @@ impl Form {
 }
 
 impl Instance {
-    /// The instruction, with registers named by operand: `add.s32 %r0, %r1, 7;`
+    /// Returns the instruction with registers named by operand: `add.s32 %r0, %r1, 7;`.
     pub fn text(&self) -> String {
         self.form.text(|at, ty| {
             let (register, value) = (ty.register(), self.operands[0][at - 1]);
@@ -103,9 +104,9 @@ impl Instance {
     }
 }
 
-/// A module with kernels `k0`, `k1`, … of [`IN_KERNEL`] instances each. A kernel takes the operands
-/// ([`OPERANDS`] words of 64 bits for each lane of each instance) and the results (one word each), and
-/// is launched with one warp.
+/// Returns a module with kernels `k0`, `k1`, … of [`IN_KERNEL`] instances each. A kernel takes the addresses of the
+/// operands ([`OPERANDS`] 64-bit words for each lane of each instance) and of the results (one word each). It is
+/// launched with one warp.
 pub fn module(instances: &[Instance]) -> String {
     let mut text = ".version 8.8\n.target sm_90\n.address_size 64\n".to_owned();
     for (number, group) in instances.chunks(IN_KERNEL).enumerate() {
@@ -139,7 +140,7 @@ pub fn module(instances: &[Instance]) -> String {
     text
 }
 
-/// From `%word` into an operand's register.
+/// Returns the code that moves `%word` into an operand's register.
 fn unpack(ty: Ty, at: usize) -> String {
     match ty.register() {
         "%p" => format!("setp.ne.u64 %p{at}, %word, 0;"),
@@ -151,7 +152,7 @@ fn unpack(ty: Ty, at: usize) -> String {
     }
 }
 
-/// From the result's register into `%word`.
+/// Returns the code that moves the result's register into `%word`.
 fn pack(ty: Ty) -> &'static str {
     match ty.register() {
         "%p" => "selp.u64 %word, 1, 0, %p0;",
@@ -163,7 +164,7 @@ fn pack(ty: Ty) -> &'static str {
     }
 }
 
-/// The operands of a kernel's instances, as it reads them.
+/// Returns the operands of a kernel's instances, in the order in which the kernel reads them.
 pub fn operands(group: &[Instance]) -> Vec<u64> {
     group.iter().flat_map(|instance| instance.operands.as_flattened()).copied().collect()
 }

@@ -1,4 +1,4 @@
-//! Running instances on a GPU.
+//! Runs instances on a GPU.
 
 use cust::context::{Context, CurrentContext};
 use cust::error::CudaError;
@@ -26,10 +26,10 @@ pub struct Gpu {
 }
 
 impl Gpu {
-    /// The first GPU.
+    /// Opens the first GPU.
     ///
     /// # Errors
-    /// [`GpuError`] when there is no driver or no device.
+    /// Returns a [`GpuError`] when there is no driver or no device.
     pub fn open() -> Result<Self, GpuError> {
         if let Some(reason) = libcuda::status().no_driver() {
             return Err(GpuError(reason));
@@ -40,15 +40,15 @@ impl Gpu {
         CurrentContext::set_current(&context).map_err(failed("opening the GPU"))?;
         Ok(Self {
             stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("making a stream"))?,
-            name: device.name().map_err(failed("asking for the GPU's name"))?,
+            name: device.name().map_err(failed("reading the GPU's name"))?,
             _context: context,
         })
     }
 
-    /// The results of all kernels.
+    /// Returns the results of all kernels.
     ///
     /// # Errors
-    /// [`GpuError`] when the driver refuses the PTX or a launch.
+    /// Returns a [`GpuError`] when the driver rejects the PTX or a launch.
     pub fn run(&self, plan: &Plan) -> Result<Vec<u64>, GpuError> {
         let module = Module::from_ptx(&plan.ptx, &[ModuleJitOption::OptLevel(cust::module::OptLevel::O0)])
             .map_err(failed("compiling the PTX"))?;
@@ -58,8 +58,8 @@ impl Gpu {
             let input = DeviceBuffer::from_slice(&launch.input()).map_err(failed("copying operands"))?;
             let output = DeviceBuffer::<u64>::zeroed(launch.results()).map_err(failed("allocating"))?;
             let (mut from, mut to) = (input.as_device_ptr().as_raw(), output.as_device_ptr().as_raw());
-            // SAFETY: the kernel takes two addresses; each buffer has the size that it uses; both live
-            // until the stream has been waited for.
+            // SAFETY: the kernel takes two addresses. Each of the two buffers has the size that the kernel uses, and
+            // both live until the stream has been synchronized.
             unsafe {
                 self.stream.launch(
                     &kernel,

@@ -1,11 +1,11 @@
 //! Differential testing of [`simt`] against a GPU, instruction by instruction.
 //!
-//! From a seed come random instances: an instruction in one of its forms (types, rounding, modifiers,
-//! immediates) and operands for 32 lanes, edge values among them. [`generate`] writes them into PTX
-//! kernels; a GPU and `simt` run the same text; [`compare`] asks for the same bits, and of the
-//! approximate functions for the error that the PTX ISA allows.
+//! A seed determines random instances: an instruction in one of its forms (types, rounding, modifiers, immediates), and
+//! operands for 32 lanes, including edge cases. [`generate`] writes the instances into PTX kernels. A GPU and `simt`
+//! run the same text. [`compare`] requires equal bits, and for approximate functions an error within the bounds of the
+//! PTX ISA.
 //!
-//! The GPU's answers are recorded once ([`record::Record`]), so that any machine repeats the comparison.
+//! The GPU's answers are recorded once ([`record::Record`]), so that any machine can repeat the comparison.
 
 pub mod compare;
 pub mod forms;

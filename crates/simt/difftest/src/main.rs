@@ -1,4 +1,4 @@
-//! `difftest record FILE` on a machine with a GPU, `difftest check FILE` on any.
+//! The program: `difftest record FILE` runs on a machine with a GPU, and `difftest check FILE` on any machine.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -12,50 +12,51 @@ use difftest::{gpu, sim};
 /// Compares random PTX instructions on a GPU and on simt
 #[derive(Parser)]
 enum Command {
-    /// Run instances on the GPU and keep its answers
+    /// Run instances on the GPU and record its answers
     Record {
-        /// Where to write them
+        /// The file to write
         file: PathBuf,
-        /// Which instructions
+        /// The set of instructions
         #[arg(long, value_enum, default_value_t = Set::Values)]
         set: Set,
-        /// Where the instances come from
+        /// The seed of the instances
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// How many of each form, but of those of which there are many; each has 32 lanes of operands
+        /// The number of instances of each form, or fewer for instructions with many forms; each has 32 lanes of
+        /// operands
         #[arg(long, default_value_t = 6)]
         rounds: usize,
-        /// What to say of when and where
+        /// A note about the time and place of the recording
         #[arg(long, default_value = "")]
         note: String,
     },
     /// Run the same instances on simt and compare
     Check {
-        /// A GPU's answers
+        /// The file with a GPU's answers
         file: PathBuf,
-        /// How many differences to print, one of each instance's
+        /// The maximum number of differences to print, one per instance
         #[arg(long, default_value_t = 60)]
         most: usize,
     },
-    /// Print the operands and the answers of one tile, which `check` has named
+    /// Print the operands and the answers of a tile that `check` reported
     Tile {
-        /// The instruction, as `check` shows it
+        /// The instruction, as printed by `check`
         name: String,
         /// The number of the tile
         tile: usize,
-        /// Where the instances come from
+        /// The seed of the instances
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
     /// Print the PTX of a seed's instances
     Ptx {
-        /// Which instructions
+        /// The set of instructions
         #[arg(long, value_enum, default_value_t = Set::Values)]
         set: Set,
-        /// Where the instances come from
+        /// The seed of the instances
         #[arg(long, default_value_t = 1)]
         seed: u64,
-        /// How many of each form, but of those of which there are many
+        /// The number of instances of each form, or fewer for instructions with many forms
         #[arg(long, default_value_t = 1)]
         rounds: usize,
     },
@@ -82,7 +83,7 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             let simt = sim::run(&plan)?;
             let gpu = gpu::Gpu::open().and_then(|gpu| gpu.run(&plan));
             if let Err(error) = &gpu {
-                eprintln!("note: without a GPU's answers: {error}");
+                eprintln!("note: no answers from a GPU: {error}");
             }
             let launch = &plan.kernels[0];
             let operands = launch.input();

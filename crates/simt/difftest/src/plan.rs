@@ -1,21 +1,21 @@
-//! What is to be run: kernels with their operands, and how their answers are kept.
+//! The plan of a run: kernels with their operands, and how their answers are recorded.
 
 use std::borrow::Cow;
 
 use crate::generate::{IN_KERNEL, Instance, LANES, instances, module, operands};
 use crate::tiles;
 
-/// The instructions that are compared.
+/// The compared instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Set {
-    /// Those that compute a value from values.
+    /// Instructions that compute a value from values.
     Values,
-    /// Those that work on matrices.
+    /// Instructions on matrices.
     Matrices,
 }
 
 impl Set {
-    /// The first words of a record.
+    /// Returns the first words of a record.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Set::Values => "difftest 2",
@@ -24,31 +24,31 @@ impl Set {
     }
 }
 
-/// A launch of kernel `k0`, `k1`, … by its place.
+/// A launch of a kernel. The index of the launch is the number in the kernel's name: `k0`, `k1`, ….
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    /// The operands, in a buffer that is the first argument; the second is one for the results.
+    /// The operands. The kernel's first argument is the buffer of operands, and the second is the buffer for results.
     pub input: Input,
-    /// Blocks.
+    /// The number of blocks.
     pub blocks: u32,
-    /// Threads of each.
+    /// The number of threads per block.
     pub threads: u32,
-    /// Results of each thread.
+    /// The number of results per thread.
     pub outputs: usize,
 }
 
 /// The operands of a kernel.
 #[derive(Debug, Clone)]
 pub enum Input {
-    /// As they are. All answers are kept.
+    /// The operands themselves. All answers are recorded.
     Words(Vec<u64>),
-    /// Random tiles of a form, by its number in [`tiles::all`], and the seed. They are too many to be kept: of a
-    /// block's answers there is a hash.
+    /// Random tiles: the index of their form in [`tiles::all`], and the seed. There are too many answers to record, so
+    /// each block's answers are recorded as a hash.
     Tiles(usize, u64),
 }
 
 impl Kernel {
-    /// The operands.
+    /// Returns the operands.
     pub fn input(&self) -> Cow<'_, [u64]> {
         match &self.input {
             Input::Words(words) => words.into(),
@@ -56,7 +56,7 @@ impl Kernel {
         }
     }
 
-    /// What is kept of the results.
+    /// Returns the part of the results that is recorded.
     pub fn kept(&self, results: Vec<u64>) -> Vec<u64> {
         let tiles = results.chunks(self.threads as usize * self.outputs);
         let step = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
@@ -66,38 +66,38 @@ impl Kernel {
         }
     }
 
-    /// How many results there are.
+    /// Returns the number of results.
     pub fn results(&self) -> usize {
         self.blocks as usize * self.threads as usize * self.outputs
     }
 }
 
-/// Answers that follow each other and have as many bits.
+/// Consecutive answers of the same width.
 #[derive(Debug, Clone)]
 pub struct Answers {
-    /// What they answer.
+    /// The name of the instance or form.
     pub name: String,
-    /// Bits of each.
+    /// The number of bits per answer.
     pub bits: u32,
-    /// How many.
+    /// The number of answers.
     pub count: usize,
 }
 
 /// A module and the launches of its kernels.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// The module.
+    /// The PTX of the module.
     pub ptx: String,
-    /// Its kernels.
+    /// The launches of the module's kernels.
     pub kernels: Vec<Kernel>,
-    /// The answers, in their order.
+    /// The answers, in order.
     pub answers: Vec<Answers>,
-    /// The instances, of [`Set::Values`].
+    /// The instances of [`Set::Values`].
     pub instances: Vec<Instance>,
 }
 
 impl Plan {
-    /// The plan of a seed, with so many rounds of each form.
+    /// Creates the plan of a seed with `rounds` rounds of each form.
     pub fn new(set: Set, seed: u64, rounds: usize) -> Self {
         if set == Set::Matrices {
             return plan_of_tiles(seed, rounds);
@@ -118,8 +118,8 @@ impl Plan {
         }
     }
 
-    /// One of the tiles that [`Set::Matrices`] has for a seed, with all of its answers: the tile by its number, the form
-    /// by its name. `None` when no form has that name.
+    /// Creates the plan for a single tile of [`Set::Matrices`], with all of its answers. `name` names the form, and
+    /// `tile` is the number of the tile. Returns `None` when no form has this name.
     pub fn of_tile(name: &str, seed: u64, tile: usize) -> Option<Self> {
         let number = tiles::all().iter().position(|form| form.name == name)?;
         let form = &tiles::all()[number];
@@ -132,7 +132,7 @@ impl Plan {
         Some(plan)
     }
 
-    /// How many answers there are.
+    /// Returns the number of answers.
     pub fn results(&self) -> usize {
         self.answers.iter().map(|answers| answers.count).sum()
     }
@@ -141,8 +141,8 @@ impl Plan {
 /// The first lines of a module of tiles.
 const TILES_HEADER: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
 
-/// So many tiles of each form, and the module that computes them: a kernel for each form, a block for each tile, which
-/// of four warps together is as much as sixteen.
+/// Creates the plan for `tiles` tiles of each form, with a module that has a kernel for each form and a block for each
+/// tile. A tile of a form of four warps counts as sixteen.
 fn plan_of_tiles(seed: u64, tiles: usize) -> Plan {
     let mut plan = Plan { ptx: TILES_HEADER.to_owned(), ..Plan::default() };
     for (number, form) in tiles::all().iter().enumerate() {

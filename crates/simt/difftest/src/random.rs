@@ -1,19 +1,19 @@
-//! Random numbers that are the same everywhere: SplitMix64 (Steele, Lea, Flood, "Fast Splittable
-//! Pseudorandom Number Generators", 2014), and operands made of them.
+//! Portable random numbers from SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators",
+//! 2014), and operands that are made from the numbers.
 
 use crate::forms::Ty;
 
-/// A generator.
+/// A random number generator.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of this seed.
+    /// Creates the generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -22,17 +22,17 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is above 0.
+    /// Returns a number below `end`, which must be above 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.bits() % end
     }
 
-    /// One of these.
+    /// Returns one of these values.
     pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
 
-    /// An operand of this type: an edge case, a small number, or anything.
+    /// Returns an operand of this type: an edge case, a small number, or any value.
     pub fn operand(&mut self, ty: Ty) -> u64 {
         let bits = match ty {
             Ty::Pred => self.below(2),
@@ -60,17 +60,17 @@ impl Random {
             0 => self.one(&[0, 1, u64::MAX, top, top - 1, top + 1, 2, 0x7f, 0x80, 0xff, 0x100]),
             1 => self.below(100) >> self.below(6),
             2 => (self.below(100) >> self.below(6)).wrapping_neg(),
-            // A number of few bits, anywhere.
+            // A power of two.
             3 => 1 << self.below(u64::from(width)),
             4 => self.bits() >> self.below(64),
             _ => self.bits(),
         }
     }
 
-    /// The bits of a float with so many bits of mantissa and exponent.
+    /// Returns the bits of a float with these numbers of mantissa and exponent bits.
     fn float(&mut self, mantissa: u32, exponent: u32) -> u64 {
         let sign = self.below(2) << (mantissa + exponent);
-        // Any bits, few upper ones, or all from somewhere on: ties and their neighbours.
+        // Random bits, or random upper bits followed by zeros or by ones: ties and their neighbors.
         let any = self.bits() & ((1 << mantissa) - 1);
         let cut = u64::MAX << self.below(mantissa.into());
         let fraction = match self.below(8) {
@@ -80,7 +80,7 @@ impl Random {
         };
         let largest = (1u64 << exponent) - 1;
         let bias = largest / 2;
-        // Where integers and narrower formats end.
+        // Exponents at the limits of integers and of narrower formats.
         let edges = [-150, -149, -127, -126, -25, -24, -15, -14, 7, 8, 15, 16, 31, 32, 63, 64, 127, 128];
         match self.below(11) {
             // Zero, infinity, one, a denormal, a NaN.
@@ -89,9 +89,9 @@ impl Random {
             2 => sign | bias << mantissa,
             3 => sign | fraction,
             4 => sign | largest << mantissa | fraction | 1,
-            // Near one, where additions cancel and conversions have fractions.
+            // Values near one, where additions cancel and conversions have fractions.
             5..=7 => sign | (bias + self.below(24)).saturating_sub(8).min(largest - 1) << mantissa | fraction,
-            // A small integer and a half.
+            // A small integer plus one half.
             8 => {
                 sign | (bias + self.below(5)).min(largest - 1) << mantissa
                     | fraction >> (mantissa - 3) << (mantissa - 3)

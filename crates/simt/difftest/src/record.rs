@@ -1,11 +1,11 @@
-//! Recorded answers of a GPU: a header line, then the results of each instance, as narrow as they are.
+//! Recorded answers of a GPU: a header line, followed by the results of each instance, bit-packed.
 
 use crate::plan::{Plan, Set};
 
 /// A GPU's answers to the instances of a seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The instructions.
+    /// The set of instructions.
     pub set: Set,
     /// The seed of the instances.
     pub seed: u64,
@@ -17,19 +17,19 @@ pub struct Record {
     pub results: Vec<u64>,
 }
 
-/// The error of reading a file that is no record.
+/// The error for a file that is not a valid record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a record of answers: {0}")]
 pub struct NoRecord(String);
 
-/// Says of a plan whether it is the one that was recorded: the 64-bit FNV-1a hash of its text.
+/// Returns the 64-bit FNV-1a hash of a plan's text, which identifies the plan of a recording.
 fn hash(plan: &Plan) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     plan.ptx.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 impl Record {
-    /// The bytes of a file.
+    /// Returns the contents of the record's file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let plan = Plan::new(self.set, self.seed, self.rounds);
         let (hash, title) = (hash(&plan), self.set.title());
@@ -37,12 +37,12 @@ impl Record {
         let header = format!("{title} seed {seed} rounds {rounds} of {hash:x} {origin}\n");
         let mut bytes = header.into_bytes();
         let mut results = self.results.iter();
-        for own in &plan.answers {
-            // 32 answers of any number of bits are whole bytes.
+        for answers in &plan.answers {
+            // 32 answers of any width fill whole bytes.
             let (mut queue, mut filled) = (0u128, 0);
-            for answer in results.by_ref().take(own.count) {
+            for answer in results.by_ref().take(answers.count) {
                 queue |= u128::from(*answer) << filled;
-                filled += own.bits;
+                filled += answers.bits;
                 while filled >= 8 {
                     bytes.push(queue as u8);
                     queue >>= 8;
@@ -53,11 +53,11 @@ impl Record {
         bytes
     }
 
-    /// Reads a file, and makes its instances again.
+    /// Parses a file and regenerates its instances.
     ///
     /// # Errors
-    /// [`NoRecord`] when the file is no record, or when its seed no longer gives the instances that the
-    /// answers are for: then a GPU has to record them again.
+    /// Returns [`NoRecord`] when the file is not a record, or when its seed no longer yields the recorded instances. In
+    /// the latter case, a GPU must record them again.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Plan), NoRecord> {
         let fail = |what: &str| NoRecord(what.to_owned());
         let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| fail("no header"))?;
@@ -73,16 +73,16 @@ impl Record {
         let rounds = rounds.parse().map_err(|_| fail("no number of rounds"))?;
         let plan = Plan::new(set, seed, rounds);
         if format!("{:x}", hash(&plan)) != of {
-            let message = "the forms that simt runs are others than when it was made; run `difftest record` \
+            let message = "simt's supported forms have changed since the recording; run `difftest record` \
                            on a machine with a GPU";
             return Err(fail(message));
         }
         let mut rest = bytes[end + 1..].iter();
         let mut results = Vec::with_capacity(plan.results());
-        for own in &plan.answers {
-            let bits = own.bits;
+        for answers in &plan.answers {
+            let bits = answers.bits;
             let (mut queue, mut filled) = (0u128, 0);
-            for _ in 0..own.count {
+            for _ in 0..answers.count {
                 while filled < bits {
                     let byte = rest.next().ok_or_else(|| fail("answers are missing"))?;
                     queue |= u128::from(*byte) << filled;
@@ -94,7 +94,7 @@ impl Record {
             }
         }
         if rest.next().is_some() {
-            return Err(fail("there are more answers than instances"));
+            return Err(fail("there are too many answers"));
         }
         let origin = origin.to_owned();
         let record = Self { set, seed, rounds, origin, results };

@@ -1,4 +1,4 @@
-//! Running instances on [`simt`].
+//! Runs instances on [`simt`].
 
 use std::error::Error;
 
@@ -6,13 +6,14 @@ use simt::{Config, Launch, Module, Simulator};
 
 use crate::plan::Plan;
 
-/// The results of all kernels.
+/// Returns the results of all kernels.
 ///
 /// # Errors
-/// When `simt` cannot load the PTX or refuses one of its instructions.
+/// Returns an error when `simt` cannot load the PTX or does not support an instruction.
 pub fn run(plan: &Plan) -> Result<Vec<u64>, Box<dyn Error>> {
     let module = Module::from_ptx(plan.ptx.clone())?;
-    let mut simulator = Simulator::new(Config::default()).map_err(|error| format!("no host threads: {error}"))?;
+    let mut simulator =
+        Simulator::new(Config::default()).map_err(|error| format!("cannot start host threads: {error}"))?;
     let mut results = Vec::with_capacity(plan.results());
     for (number, launch) in plan.kernels.iter().enumerate() {
         let kernel = module.function(&format!("k{number}"))?;

@@ -1,7 +1,12 @@
-//! Instructions of tensor cores, which work on matrices that all lanes of a warp, or of four, hold together.
+//! Tensor-core instructions, which work on matrices that all lanes of one or four warps hold together.
 //!
-//! A form is compared on random tiles of six kinds: any bits; small exponents, of which sums cancel; larger ones; numbers
-//! with zeros among them; powers of two; and halves of both.
+//! A form is compared on random tiles of six classes:
+//! - random bits;
+//! - small exponents, whose sums cancel;
+//! - larger exponents;
+//! - numbers with zeros among them;
+//! - powers of two;
+//! - small exponents with zeros among them.
 
 mod forms;
 
@@ -10,36 +15,36 @@ use std::sync::LazyLock;
 
 use crate::random::Random;
 
-/// The elements that a register holds.
+/// The elements in a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Elements {
-    /// Floating-point numbers of so many bits, of which the exponent and the fraction have so many.
+    /// Floating-point numbers: the numbers of bits of the element, the exponent and the fraction.
     Floats(u32, u32, u32),
-    /// Any bits.
+    /// Random bits.
     Any,
-    /// Integers of 32 bits, half of them small.
+    /// 32-bit integers, half of them small.
     Sums,
-    /// Indices of a sparse matrix' elements, two of four.
+    /// Indices of the elements of a sparse matrix: two of four.
     TwoOfFour,
-    /// One of two.
+    /// Indices of the elements of a sparse matrix: one of two.
     OneOfTwo,
 }
 
-/// A form of an instruction, in whole instructions.
+/// A form of an instruction, written as complete instructions.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// The instruction to be named where answers differ.
+    /// The instruction that is named if answers differ.
     pub name: String,
-    /// The instructions: they read `%r0`, `%r1`, … or `%rd0`, …, as many as there are inputs, and shared memory at
+    /// The instructions. They read one register per input, `%r0`, `%r1`, … or `%rd0`, `%rd1`, …, and shared memory at
     /// `%shared`.
     pub text: String,
-    /// The inputs, each of 32 bits, or of 64 if they hold an `f64`.
+    /// The inputs: 32 bits each, or 64 bits if they hold an `f64`.
     pub inputs: Vec<Elements>,
     /// The registers of the results.
     pub outputs: Vec<usize>,
     /// Whether registers have 64 bits.
     pub is_wide: bool,
-    /// Threads of a block.
+    /// The number of threads per block.
     pub threads: usize,
 }
 
@@ -72,24 +77,24 @@ fn float(class: usize, exponent: u32, fraction: u32, random: &mut Random) -> u64
     }
     let bias = (1u64 << (exponent - 1)) - 1;
     let spread = [0, 1, 4, 12, 14, 2][class].min(bias - 1);
-    let own = bias - spread + random.below(2 * spread + 1);
+    let biased_exponent = bias - spread + random.below(2 * spread + 1);
     let significand = match class {
         4 => 0,
         _ => any & ((1 << fraction) - 1),
     };
     match class >= 3 && random.below(4) == 0 {
         true => 0,
-        false => any >> 63 << (exponent + fraction) | own << fraction | significand,
+        false => any >> 63 << (exponent + fraction) | biased_exponent << fraction | significand,
     }
 }
 
-/// Every form that is compared.
+/// Returns every compared form.
 pub fn all() -> &'static [Form] {
     static ALL: LazyLock<Vec<Form>> = LazyLock::new(forms::all);
     &ALL
 }
 
-/// The operands of so many tiles.
+/// Returns the operands of `tiles` tiles.
 pub fn input(form: usize, seed: u64, tiles: usize) -> Vec<u64> {
     let mut random = Random::new(seed.wrapping_add(form as u64 * 0x1_0000_0001));
     let form = &all()[form];
@@ -97,7 +102,7 @@ pub fn input(form: usize, seed: u64, tiles: usize) -> Vec<u64> {
     for tile in 0..tiles {
         for _ in 0..form.threads {
             let inputs = form.inputs.iter();
-            input.extend(inputs.map(|own| own.register(tile % 6, &mut random)));
+            input.extend(inputs.map(|elements| elements.register(tile % 6, &mut random)));
         }
     }
     input

@@ -1,4 +1,4 @@
-//! `simt` gives the answers that an H100 and an H200 gave.
+//! Checks that `simt` gives the same answers as an H100 and an H200.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::sync::LazyLock;
@@ -10,12 +10,12 @@ use difftest::sim;
 
 const RECORDED: &[u8] = include_bytes!("../fixtures/h100.bin");
 
-/// What is recorded there, read once: its plan takes seconds to make.
+/// The parsed record. It is parsed once, because generating its plan takes seconds.
 static READ: LazyLock<(Record, Plan)> = LazyLock::new(|| Record::from_bytes(RECORDED).unwrap());
 
-/// All records, of instructions on values and on matrices.
+/// Checks all records, of instructions on values and on matrices.
 #[test]
-fn every_recorded_answer_is_simts_too() {
+fn simt_gives_every_recorded_answer() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
     for entry in std::fs::read_dir(folder).unwrap() {
         let (record, plan) = Record::from_bytes(&std::fs::read(entry.unwrap().path()).unwrap()).unwrap();
@@ -38,7 +38,7 @@ fn a_wrong_answer_is_noticed() {
 }
 
 #[test]
-fn records_survive_being_written() {
+fn records_round_trip() {
     let (record, plan) = &*READ;
     assert_eq!(record.to_bytes(), RECORDED);
     let again = Plan::new(record.set, record.seed, record.rounds);
@@ -48,7 +48,7 @@ fn records_survive_being_written() {
     assert!(Record::from_bytes(b"").is_err());
 }
 
-/// `simt` runs every form of an instruction on matrices, and what it answers survives being written.
+/// Checks that `simt` runs every form of a matrix instruction, and that its answers can be recorded and read.
 #[test]
 fn matrices_are_multiplied_and_recorded() {
     let plan = Plan::new(Set::Matrices, 3, 1);

@@ -1,8 +1,8 @@
 //! The optimization checklist: what each optimization gains, how it is done, and which rungs show it.
 //!
-//! Six of the optimizations, and what each of them is good for, are those of the chapter on performance
-//! considerations that the matmul ladder comes from (its table 6.1). The seventh, bank conflicts, is that of the article
-//! that the transpose ladder comes from. The rungs are this repository's.
+//! Six of the optimizations, and the gain of each, are from the chapter on performance considerations on which the
+//! matmul ladder is based (its table 6.1). The seventh, bank conflicts, is from the article on which the transpose
+//! ladder is based. The rungs are from this repository.
 //!
 //! [`entries`] are read from data (`checklist.toml`). `ladder why --checklist` prints them, and the verdict of a profile
 //! refers to the entry that addresses its bottleneck.
@@ -27,16 +27,16 @@ use crate::counters::{Expression, embedded};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimization {
-    /// Enough threads on a multiprocessor to hide latencies.
+    /// Enough threads per multiprocessor to hide latencies.
     Occupancy,
-    /// Neighbouring threads of a warp access neighbouring words of global memory.
+    /// Neighboring threads of a warp access neighboring words of global memory.
     Coalescing,
     /// The threads of a warp access words of shared memory in different banks.
     #[serde(rename = "bank conflicts")]
     BankConflicts,
     /// The threads of a warp take the same branches.
     Divergence,
-    /// Data that a block uses more than once are kept in shared memory or in registers.
+    /// Data that a block uses more than once is kept in shared memory or in registers.
     Tiling,
     /// Threads that update the same data first update private copies.
     Privatization,
@@ -51,17 +51,17 @@ pub struct Entry {
     /// The optimization.
     #[serde(rename = "name")]
     pub optimization: Optimization,
-    /// The gain for the cores. Empty if there is none.
+    /// The gain for the cores. Empty if there is no gain.
     pub compute: String,
-    /// The gain for the memory. Empty if there is none.
+    /// The gain for the memory. Empty if there is no gain.
     pub memory: String,
-    /// The ways to do it.
+    /// The ways to apply the optimization.
     pub strategies: Vec<String>,
-    /// The rungs that show it.
+    /// The pairs of rungs that show the optimization.
     pub pairs: Vec<Pair>,
 }
 
-/// Two rungs of a ladder, of which only the second applies the optimization.
+/// Two rungs of a ladder; only the second one applies the optimization.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pair {
@@ -69,13 +69,13 @@ pub struct Pair {
     pub ladder: String,
     /// The rung without the optimization.
     pub before: String,
-    /// The rung with it.
+    /// The rung with the optimization.
     pub after: String,
-    /// The ladder's options, as they are written on the command line, for a problem that shows the gain and is counted
-    /// quickly. Missing options have the ladder's defaults.
+    /// The ladder's options, as written on the command line, for a problem that shows the gain and is counted quickly.
+    /// Missing options have the ladder's defaults.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// The names of the [gains](gain): numbers that are measured of both rungs, and that are better for the second.
+    /// The names of the [gains](gain): numbers that are measured for both rungs and that are better for the second.
     #[serde(skip_serializing)]
     pub gains: Vec<String>,
 }
@@ -84,7 +84,7 @@ pub struct Pair {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
-    /// The expression of the number, of the simulator's counters.
+    /// The expression that computes the number from the simulator's counters.
     #[serde(skip_serializing)]
     pub number: Expression,
     /// Whether less or more is better.
@@ -106,7 +106,7 @@ pub enum Better {
 #[serde(deny_unknown_fields)]
 struct File {
     gains: BTreeMap<String, Gain>,
-    /// A small problem of each ladder.
+    /// A small problem for each ladder.
     problems: BTreeMap<String, BTreeMap<String, String>>,
     #[serde(rename = "optimization")]
     entries: Vec<Entry>,
@@ -121,12 +121,12 @@ static FILE: LazyLock<File> = LazyLock::new(|| {
     file
 });
 
-/// The checklist, in its order.
+/// Returns the entries of the checklist, in order.
 pub fn entries() -> &'static [Entry] {
     &FILE.entries
 }
 
-/// The gain of this name, if the checklist has it.
+/// Returns the gain with this name, if the checklist contains it.
 pub fn gain(name: &str) -> Option<&'static Gain> {
     FILE.gains.get(name)
 }
@@ -138,16 +138,16 @@ impl fmt::Display for Optimization {
 }
 
 impl Optimization {
-    /// The entry of the checklist for this optimization.
+    /// Returns the entry of the checklist for this optimization.
     pub fn entry(self) -> &'static Entry {
         let mut entries = entries().iter();
         let entry = entries.find(|entry| entry.optimization == self);
-        entry.expect("every optimization has an entry, as a test sees")
+        entry.expect("every optimization has an entry, as a test checks")
     }
 }
 
 impl Entry {
-    /// The pair whose first rung is this one, if there is one.
+    /// Returns the pair that begins with this rung, if there is one.
     pub fn pair(&self, ladder: &str, rung: &str) -> Option<&Pair> {
         let mut pairs = self.pairs.iter();
         pairs.find(|pair| pair.ladder == ladder && pair.before == rung)
@@ -155,7 +155,7 @@ impl Entry {
 }
 
 impl Better {
-    /// Whether the second number is better than the first.
+    /// Returns whether the second number is better than the first.
     pub fn is_gain(self, before: f64, after: f64) -> bool {
         match self {
             Self::Less => after < before,

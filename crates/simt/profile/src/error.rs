@@ -4,13 +4,13 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such device or architecture.
+    /// The device or architecture is not known.
     #[error(transparent)]
     Device(#[from] devices::Error),
-    /// The machine refuses the launch, or its kernel fails.
+    /// The simulator rejects the launch, or its kernel fails.
     #[error(transparent)]
     Launch(#[from] simt::LaunchError),
-    /// The request cannot be fulfilled: why, and what to do about it.
+    /// The request cannot be fulfilled. The text says why and what to do about it.
     #[error("{0}")]
     Request(String),
 }

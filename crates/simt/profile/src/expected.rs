@@ -1,31 +1,31 @@
-//! Counters that a test can hold: what a line of the source has of each, and which line costs most.
+//! Counters that a test can check: the value for each source line, and the line that costs most.
 
 use simt::Function;
 use simt::counters::{Metric, SiteCounters, Value};
 use simt::observe::Site;
 use simt::run::Position;
 
-/// A number of a launch that says how well it uses the memory or the warps.
+/// A number of a launch that shows how well the launch uses the memory or the warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Counter {
-    /// Sectors of 32 bytes for each request of a warp to global memory: 4 where 32 lanes load or store neighboring words of
-    /// 4 bytes, up to 32 where each lane has a sector of its own.
+    /// Sectors of 32 bytes per request of a warp to global memory. The number is 4 if the 32 lanes access neighboring
+    /// words of 4 bytes, and up to 32 if each lane accesses a different sector.
     SectorsPerRequest,
-    /// Wavefronts that bank conflicts add to requests to shared memory.
+    /// Additional wavefronts of shared-memory requests due to bank conflicts.
     BankConflicts,
-    /// Branches at which the threads of a warp part.
+    /// Branches at which the threads of a warp diverge.
     DivergentBranches,
-    /// Requests to local memory, where registers that do not fit and arrays with an index are.
+    /// Requests to local memory, which holds spilled registers and dynamically indexed arrays.
     LocalRequests,
     /// Atomic operations of warps on global memory.
     GlobalAtomics,
-    /// Instructions of warps, as the PTX has them.
+    /// PTX instructions executed by warps.
     Instructions,
 }
 
 impl Counter {
-    /// Its name in a sentence.
+    /// Returns the counter's name for use in a sentence.
     pub fn name(self) -> &'static str {
         match self {
             Self::SectorsPerRequest => "sectors per request",
@@ -37,7 +37,7 @@ impl Counter {
         }
     }
 
-    /// The metrics that it is the sum of, and those that the sum is divided by, if there are any.
+    /// Returns the metrics that are added up, and the metrics whose sum is the divisor, if the counter is a quotient.
     fn metrics(self) -> (&'static [&'static str], &'static [&'static str]) {
         match self {
             Self::SectorsPerRequest => (
@@ -67,15 +67,16 @@ impl Counter {
         }
     }
 
-    /// The number in these metrics; 0 where there is nothing to divide by.
+    /// Computes the number from these metrics. It is 0 if the divisor is 0.
     fn of(self, metrics: &[Metric]) -> f64 {
         let (sum, by) = self.metrics();
-        let all =
-            |names: &[&str]| -> f64 { metrics.iter().filter(|own| names.contains(&own.name)).filter_map(count).sum() };
+        let sum_of = |names: &[&str]| -> f64 {
+            metrics.iter().filter(|metric| names.contains(&metric.name)).filter_map(count).sum()
+        };
         match by {
-            [] => all(sum),
-            by if all(by) == 0.0 => 0.0,
-            by => all(sum) / all(by),
+            [] => sum_of(sum),
+            by if sum_of(by) == 0.0 => 0.0,
+            by => sum_of(sum) / sum_of(by),
         }
     }
 }
@@ -87,34 +88,34 @@ fn count(metric: &Metric) -> Option<f64> {
     }
 }
 
-/// The counters of a launch, each instruction's.
+/// The counters of a launch, per instruction.
 #[derive(Debug)]
 pub struct CountedLaunch {
     function: Function,
     counters: SiteCounters,
 }
 
-/// The line that has most of a counter.
+/// The line with the largest value of a counter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostliestLine {
-    /// File and line, or the line of the PTX where it does not say this: `src/lib.rs:12`, `line 21 of the PTX`.
+    /// File and line, or the PTX line if the PTX does not name a source line: `src/lib.rs:12`, `line 21 of the PTX`.
     pub place: String,
     /// The counter of this line alone.
     pub number: f64,
 }
 
 impl CountedLaunch {
-    /// The counters of a launch of this kernel.
+    /// Creates the counters of a launch of this kernel.
     pub fn new(function: Function, counters: SiteCounters) -> Self {
         Self { function, counters }
     }
 
-    /// The number of a counter.
+    /// Returns the number of a counter.
     pub fn of(&self, counter: Counter) -> f64 {
         counter.of(&self.counters.all().metrics())
     }
 
-    /// The source line that has most of a counter.
+    /// Returns the source line with the largest value of a counter.
     pub fn costliest(&self, counter: Counter) -> Option<CostliestLine> {
         let sites: Vec<Site> = self.counters.executed().collect();
         let mut lines: Vec<(String, Vec<Site>)> = Vec::new();
@@ -123,7 +124,7 @@ impl CountedLaunch {
                 Some((path, line)) => format!("{path}:{line}"),
                 None => format!("line {} of the PTX", position.ptx_line),
             };
-            match lines.iter_mut().find(|(own, _)| *own == place) {
+            match lines.iter_mut().find(|(known, _)| *known == place) {
                 Some((_, sites)) => sites.push(*site),
                 None => lines.push((place, vec![*site])),
             }

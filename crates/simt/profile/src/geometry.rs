@@ -1,4 +1,4 @@
-//! The geometry of a launch, and how it fills a device.
+//! The geometry of a launch, and the occupancy of a device by the launch.
 
 use std::fmt;
 
@@ -9,40 +9,40 @@ use serde::Serialize;
 /// The grid and the block of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Geometry {
-    /// Blocks in x, y and z.
+    /// The number of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// The number of threads per block in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block.
+    /// The dynamic shared memory of a block in bytes.
     pub shared_bytes: u32,
 }
 
 impl Geometry {
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|side| u64::from(*side)).product()
     }
 
-    /// The number of threads of a block.
+    /// Returns the number of threads per block.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|side| u64::from(*side)).product()
     }
 
-    /// The number of warps of a block.
+    /// Returns the number of warps per block.
     pub fn warps(&self) -> u64 {
         self.threads().div_ceil(32)
     }
 
-    /// What it adds to a multiprocessor's load for each of its blocks.
+    /// Returns the resources that the geometry requires of a multiprocessor for each block.
     pub fn block_load(&self) -> Block {
         let threads = u32::try_from(self.threads()).unwrap_or(u32::MAX);
         Block { threads, dynamic_shared: self.shared_bytes }
     }
 
-    /// How many blocks a multiprocessor holds at once.
+    /// Returns the number of blocks that a multiprocessor holds at once.
     ///
     /// # Errors
-    /// When the tables do not have the device's architecture.
+    /// Returns an error when the tables do not contain the device's architecture.
     pub fn occupancy(&self, device: &Description, usage: Usage) -> Result<Occupancy, devices::Error> {
         Ok(occupancy::of(Limits::named(&device.arch)?, usage, self.block_load()))
     }
@@ -55,7 +55,7 @@ impl From<&simt::Launch<'_>> for Geometry {
     }
 }
 
-/// `4 × 256`, or with all sides that are not 1: `4,2 × 16,16`.
+/// Formats the geometry as `4 × 256`, or, with several dimensions, as `4,2 × 16,16`. Trailing sides of 1 are left out.
 impl fmt::Display for Geometry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sides = |sides: [u32; 3]| {
@@ -66,7 +66,8 @@ impl fmt::Display for Geometry {
     }
 }
 
-/// Whether a block has a multiprocessor for itself, of a launch of `blocks` blocks of which one holds `resident`.
+/// Returns whether each block has a multiprocessor to itself, if the launch has `blocks` blocks and a multiprocessor
+/// can hold `resident` blocks.
 pub(crate) fn is_alone(device: &Description, blocks: u64, resident: u32) -> bool {
     resident <= 1 || blocks <= u64::from(device.multiprocessors)
 }

@@ -1,4 +1,4 @@
-//! A launch, recorded and explained.
+//! Recording and explanation of a launch.
 
 use devices::occupancy::{Occupancy, Usage};
 use simt::memory::global::GlobalMemory;
@@ -14,29 +14,29 @@ use crate::verdict::{BoundVerdict, Utilization, verdict};
 use crate::watch::Watch;
 use crate::{Error, Geometry, metrics};
 
-/// A launch that has run, with what explains it.
+/// A completed launch and its explanation.
 #[derive(Debug)]
 pub struct LaunchProfile {
-    /// The kernel, demangled.
+    /// The kernel's demangled name.
     pub kernel: String,
-    /// Its grid and block.
+    /// The grid and block of the launch.
     pub geometry: Geometry,
-    /// Its counters, by Nsight Compute's names.
+    /// The counters, by Nsight Compute's names.
     pub numbers: Numbers,
-    /// The blocks that a multiprocessor holds at once.
+    /// The number of blocks that a multiprocessor holds at once, and the limits on this number.
     pub occupancy: Occupancy,
-    /// What the model predicts.
+    /// The time that the model predicts.
     pub estimate: Estimate,
-    /// What the prediction was computed from.
+    /// The input of the prediction.
     pub sample: Sample,
-    /// What bounds it.
+    /// The resource that bounds the launch.
     pub verdict: Option<BoundVerdict>,
-    /// What a warp, its block and each instruction did.
+    /// The actions of a warp, its block and each instruction.
     pub recording: Recording,
 }
 
 impl LaunchProfile {
-    /// The number of a [metric](metrics::METRICS) or of a counter.
+    /// Returns the number of a [metric](metrics::METRICS) or a counter.
     pub fn metric(&self, name: &str) -> Option<f64> {
         match metrics::METRICS.iter().find(|metric| metric.name == name) {
             Some(metric) => self.number(metric),
@@ -44,23 +44,25 @@ impl LaunchProfile {
         }
     }
 
-    /// The number of a metric.
+    /// Returns the number of a metric.
     pub fn number(&self, metric: &Metric) -> Option<f64> {
         metric.sim.of(&metric.name, &self.numbers)
     }
 }
 
-/// Runs a launch once, and explains it.
+/// Runs a launch once and explains it.
 ///
 /// # Errors
-/// [`Error::Launch`] when the machine refuses the launch or its kernel fails; those of [`Recorder::new`] before anything runs.
+/// Returns [`Error::Launch`] when the simulator rejects the launch or its kernel fails, and the errors of
+/// [`Recorder::new`] before anything runs.
 pub fn record(simulator: &mut Simulator, launch: &Launch<'_>, watch: Watch) -> Result<LaunchProfile, Error> {
     let recorder = Recorder::new(simulator, launch, watch)?;
-    let seen = simulator.launch_observed(launch, recorder.observers())?;
-    Ok(recorder.finish(seen))
+    let observers = simulator.launch_observed(launch, recorder.observers())?;
+    Ok(recorder.finish(observers))
 }
 
-/// What [`record`] does before and after the launch, for callers that run the launch themselves: with sanitizers, for example.
+/// The steps of [`record`] before and after the launch, for callers that run the launch themselves, for example with
+/// sanitizers.
 pub struct Recorder {
     function: Function,
     geometry: Geometry,
@@ -75,16 +77,14 @@ impl Recorder {
     /// Prepares to watch a launch.
     ///
     /// # Errors
-    /// Returns [`Error::Request`] when the launch does not have the watched block or warp, and [`Error::Device`] when the tables do
-    /// not have the device's architecture.
+    /// Returns [`Error::Request`] when the launch does not have the watched block or warp, and [`Error::Device`] when
+    /// the tables do not contain the device's architecture.
     pub fn new(simulator: &Simulator, launch: &Launch<'_>, watch: Watch) -> Result<Self, Error> {
         let geometry = Geometry::from(launch);
         for (what, number, count) in [("block", watch.block, geometry.blocks()), ("warp", watch.warp, geometry.warps())]
         {
             if number >= count {
-                return Err(Error::Request(format!(
-                    "there is no {what} {number}; there are {count}, and the first is 0"
-                )));
+                return Err(Error::Request(format!("there is no {what} {number}; there are {count}, numbered from 0")));
             }
         }
         let device = &watch.device;
@@ -105,7 +105,7 @@ impl Recorder {
         Ok(Self { function, geometry, watch, usage, occupancy, residence, buffers })
     }
 
-    /// The observers that the launch must run with.
+    /// Returns the observers with which the launch must run.
     pub fn observers(&self) -> Observers {
         let Self { function, geometry, watch, usage, buffers, .. } = self;
         let mut chosen = sample::blocks(geometry.blocks());
@@ -122,7 +122,7 @@ impl Recorder {
         self.occupancy.blocks.max(1)
     }
 
-    /// Explains the launch that these observers have seen.
+    /// Explains the launch from the data of its observers.
     pub fn finish(self, seen: Observers) -> LaunchProfile {
         let (blocks, resident) = (self.geometry.blocks(), self.resident());
         let Self { function, geometry, watch, occupancy, residence, buffers, .. } = self;
@@ -145,14 +145,14 @@ impl Recorder {
     }
 }
 
-/// The allocations that the words of the arguments are addresses in, each once, in the arguments' order.
+/// Returns the allocations to which words of the arguments point, each once, in the order of the arguments.
 fn pointed_to(memory: &GlobalMemory, args: &[Arg]) -> Vec<(u64, u64)> {
     let mut buffers: Vec<(u64, u64)> = Vec::new();
     for word in args.iter().flat_map(Arg::words) {
         if let Some(allocation) = memory.find(word) {
-            let own = (allocation.base, allocation.bytes);
-            if !buffers.contains(&own) {
-                buffers.push(own);
+            let buffer = (allocation.base, allocation.bytes);
+            if !buffers.contains(&buffer) {
+                buffers.push(buffer);
             }
         }
     }

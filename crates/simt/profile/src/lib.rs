@@ -1,12 +1,12 @@
-//! Launches explained: what a kernel's launch did, how long a GPU would take for it, what bounds it, and what helps.
+//! Explains launches: what a kernel's launch did, how long a GPU would take for it, what bounds it, and what helps.
 //!
-//! A launch is a [`simt::Launch`] on a simulator, wherever it comes from: a file of PTX, a test, a program on the simulated
+//! A launch is a [`simt::Launch`] on a simulator. It can come from a PTX file, a test, a program that uses simt's
 //! driver, or a rung of a ladder. [`record`] runs it once and returns a [`LaunchProfile`]:
 //!
 //! - its counters, under Nsight Compute's names: [`metrics`];
 //! - its time on a [`Description`](devices::Description) of a device, from the analytic [`model`];
-//! - the [`verdict`]: the resource that bounds it, and the optimization of the [`checklist`] that addresses this;
-//! - [`figures`] of what a warp and its block do, and of what each line of the source costs.
+//! - the [`verdict`]: the resource that bounds it, and the optimization of the [`checklist`] that addresses this bound;
+//! - [`figures`] of what a warp and its block do, and of what each source line costs.
 //!
 //! ```
 //! use devices::Description;
@@ -19,13 +19,13 @@
 //! let args = [from.into(), to.into()];
 //! let launch = simt::Launch::new(&copy, [4, 1, 1], [256, 1, 1], &args);
 //! let profile = record(&mut simulator, &launch, Watch::new(Description::open("h100")?))?;
-//! // Each lane loads from a sector of its own.
+//! // Each lane loads from a different sector.
 //! assert_eq!(profile.metric("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"), Some(32.0));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! This crate must not know ladders, drivers, or how its numbers are shown.
+//! This crate must not know about ladders, drivers, or how its numbers are shown.
 
 pub mod checklist;
 pub mod counters;

@@ -11,30 +11,30 @@ use crate::counters::{Source, rows};
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// Nsight Compute's name. A metric that Nsight Compute does not have has a name of our own, without two
-    /// underscores behind its first word.
+    /// Nsight Compute's name. A metric that Nsight Compute lacks has a name without two underscores after its first
+    /// word.
     pub name: String,
     /// The heading of its column.
     pub heading: String,
-    /// The group of the metric. Columns of a group stay together.
+    /// The group of the metric. Columns of the same group stay together.
     pub group: Group,
-    /// The format of its number.
+    /// The format of the number.
     pub form: Form,
-    /// Its meaning, in one sentence.
+    /// The meaning of the metric, in one sentence.
     pub meaning: String,
-    /// The source of the simulator's number; the names are those of [`simt::counters::METRICS`].
+    /// The source of the simulator's number; the names are from [`simt::counters::METRICS`].
     #[serde(default)]
     pub sim: Source,
-    /// Whether the simulator's number is that of the PTX, of which `ptxas` makes other instructions and branches.
+    /// Whether the simulator's number counts PTX, which `ptxas` translates to other instructions and branches.
     #[serde(default)]
     pub of_ptx: bool,
     /// A remark about the simulator's number.
     #[serde(default)]
     pub sim_note: String,
-    /// The source of the GPU's number; the names are those that `ncu` takes.
+    /// The source of the GPU's number; the names are metrics of `ncu`.
     #[serde(default)]
     pub gpu: Source,
-    /// Whether it is shown by default.
+    /// Whether the metric is shown by default.
     #[serde(default, rename = "default")]
     pub is_default: bool,
 }
@@ -52,7 +52,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The device's name on the command line (`--device`).
+    /// Returns the device's name on the command line (`--device`).
     pub fn name(self) -> &'static str {
         match self {
             Self::Sim => "sim",
@@ -62,7 +62,7 @@ impl Side {
 }
 
 impl Metric {
-    /// The source of the metric's number on that device.
+    /// Returns the source of the metric's number on this device.
     pub fn source(&self, side: Side) -> &Source {
         match side {
             Side::Sim => &self.sim,
@@ -90,7 +90,7 @@ pub enum Group {
     Other,
 }
 
-/// The format of a number. In JSON every number is written as Nsight Compute gives it in base units.
+/// The format of a number. In JSON, every number is in base units, as Nsight Compute reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
@@ -98,13 +98,13 @@ pub enum Form {
     Count,
     /// With two decimals.
     Ratio,
-    /// Per cent, with one decimal.
+    /// Percent, with one decimal.
     Percent,
-    /// Bytes, in units of 2^10 and so on.
+    /// Bytes, with binary units such as 2^10.
     Bytes,
-    /// Bytes a second, in 10^9.
+    /// Bytes per second, in units of 10^9.
     Rate,
-    /// Nanoseconds, in microseconds.
+    /// Nanoseconds, shown in microseconds.
     Time,
     /// A number without a known unit.
     #[default]
@@ -137,13 +137,13 @@ impl Form {
     }
 }
 
-/// The metrics that are shown by default.
+/// Returns the metrics that are shown by default.
 pub fn defaults() -> Vec<Metric> {
     let all = METRICS.iter().filter(|metric| metric.is_default);
     all.cloned().collect()
 }
 
-/// Writes a number of bytes with a unit of 2^10, 2^20 or 2^30.
+/// Formats a number of bytes with a unit of 2^10, 2^20 or 2^30.
 pub fn bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB"];
     match (bytes.max(1).ilog2() / 10).min(3) as usize {

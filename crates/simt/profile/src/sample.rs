@@ -1,4 +1,4 @@
-//! The resources that a launch uses, from some of its blocks: the input of the [`model`](crate::model).
+//! The resources that a launch uses, estimated from some of its blocks: the input of the [`model`](crate::model).
 
 use devices::Description;
 use devices::Rates;
@@ -8,11 +8,11 @@ use simt_timing::{CriticalPath, ResourceUse};
 use crate::Geometry;
 use crate::geometry::is_alone;
 
-/// Bytes of a sector.
+/// Bytes per sector.
 pub(crate) const SECTOR: f64 = 32.0;
-/// Bytes of a pass through the banks of shared memory, or of a line that the L1 looks up.
+/// Bytes per pass through the banks of shared memory, or per line that the L1 looks up.
 const PASS: f64 = 128.0;
-/// The number of blocks that stand for those of a larger launch. The blocks of a launch are alike, except those at the
+/// The number of blocks that represent the blocks of a larger launch. The blocks of a launch are alike, except at the
 /// edges of a problem.
 const BLOCKS: u64 = 24;
 
@@ -27,16 +27,16 @@ pub struct Sample {
     pub sectors: Vec<u64>,
 }
 
-/// The numbers of the blocks that stand for all of a launch, spread evenly over the grid, the one in the middle first.
+/// Returns the numbers of the blocks that represent a launch, spread evenly over the grid, with the middle block first.
 pub fn blocks(all: u64) -> Vec<u64> {
-    let most = all.min(BLOCKS);
-    let mut chosen: Vec<u64> = (0..most).map(|part| (part * all + all / 2) / most).collect();
-    chosen.swap(0, (most / 2) as usize);
+    let sample_size = all.min(BLOCKS);
+    let mut chosen: Vec<u64> = (0..sample_size).map(|part| (part * all + all / 2) / sample_size).collect();
+    chosen.swap(0, (sample_size / 2) as usize);
     chosen
 }
 
-/// The observer of sampled blocks, of a launch of which a multiprocessor holds `resident` blocks with so many bytes of static
-/// shared memory. `buffers` are first addresses and sizes in bytes.
+/// Creates the observer of sampled blocks. A multiprocessor holds `resident` blocks with `static_shared` bytes of
+/// static shared memory each. `buffers` are first addresses and sizes in bytes.
 pub fn path(
     function: &Function,
     device: &Description,
@@ -45,13 +45,13 @@ pub fn path(
     static_shared: u32,
 ) -> CriticalPath {
     let blocks = geometry.blocks();
-    let own = device.multiprocessor.rates();
-    // What several blocks have in common is no block's own time.
+    let rates = device.multiprocessor.rates();
+    // Time on resources that blocks share is not part of a single block's time.
     let rates = match is_alone(device, blocks, resident) {
-        true => own,
-        false => Rates { loads: f64::INFINITY, stores: f64::INFINITY, ..own },
+        true => rates,
+        false => Rates { loads: f64::INFINITY, stores: f64::INFINITY, ..rates },
     };
-    // A block's share of the L1, which is one memory with shared memory.
+    // A block's share of the L1, which shares its memory with shared memory.
     let shared = u64::from(static_shared + geometry.shared_bytes) * u64::from(resident);
     let l1_bytes = device.multiprocessor.l1_bytes.saturating_sub(shared) / u64::from(resident.max(1));
     CriticalPath::new(function, device.latency, l1_bytes, buffers)
@@ -60,7 +60,7 @@ pub fn path(
 }
 
 impl Sample {
-    /// What some of a launch's `blocks` used, with buffers at these places: first addresses and sizes in bytes.
+    /// Creates the sample of a launch of `blocks` blocks. `buffers` are first addresses and sizes in bytes.
     pub fn new(path: CriticalPath, buffers: &[(u64, u64)], blocks: u64) -> Self {
         let resource_use = path.resource_use();
         Self {
@@ -70,35 +70,36 @@ impl Sample {
         }
     }
 
-    /// A sampled number, for the whole launch.
-    pub(crate) fn all(&self, count: u64) -> f64 {
+    /// Scales a sampled count to the whole launch.
+    pub(crate) fn scaled(&self, count: u64) -> f64 {
         count as f64 * self.scale
     }
 
-    /// Sectors of all buffers that the blocks touch, each buffer's at most once.
+    /// Returns the number of sectors that the blocks touch in all buffers, with each sector of a buffer counted at most
+    /// once.
     pub(crate) fn touched(&self, sampled: &[u64]) -> f64 {
         let each = sampled.iter().zip(&self.sectors);
-        each.map(|(touched, there)| self.all(*touched).min(*there as f64)).sum()
+        each.map(|(touched, there)| self.scaled(*touched).min(*there as f64)).sum()
     }
 
-    /// Bytes that go between the memory and the L2, if the L2 keeps what it got.
+    /// Returns the bytes that move between the memory and the L2, if the L2 keeps all data.
     pub fn memory_bytes(&self) -> f64 {
-        let used = &self.resource_use;
-        (self.touched(&used.read) + self.touched(&used.written)) * SECTOR
+        let resource_use = &self.resource_use;
+        (self.touched(&resource_use.read) + self.touched(&resource_use.written)) * SECTOR
     }
 
-    /// Bytes that go between the L2 and the multiprocessors.
+    /// Returns the bytes that move between the L2 and the multiprocessors.
     pub fn l2_bytes(&self) -> f64 {
-        self.all(self.resource_use.l2_reads + self.resource_use.l2_writes) * SECTOR
+        self.scaled(self.resource_use.l2_reads + self.resource_use.l2_writes) * SECTOR
     }
 
-    /// Bytes that shared memory and the L1 could move in the passes that they make.
+    /// Returns the bytes that shared memory and the L1 could move in their passes.
     pub fn shared_bytes(&self) -> f64 {
-        self.all(self.resource_use.wavefronts + self.resource_use.tags) * PASS
+        self.scaled(self.resource_use.wavefronts + self.resource_use.tags) * PASS
             + self.resource_use.engine_bytes * self.scale
     }
 
-    /// Instructions of warps.
+    /// Returns the number of warp instructions.
     pub fn instructions(&self) -> f64 {
         self.resource_use.issued.iter().sum::<f64>() * self.scale
     }

@@ -12,7 +12,7 @@ use crate::model::{Estimate, Resource};
 use crate::verdict::Utilization;
 use devices::{Description, Limits};
 
-/// The size of the problem's data, which expressions use like a counter.
+/// The size of the problem's data. Expressions use it like a counter.
 const PROBLEM_BYTES: &str = "problem_bytes";
 
 /// Expressions of the fields of [`Utilization`], by name.
@@ -27,7 +27,7 @@ struct File {
     model: ModelInputs,
 }
 
-/// What a prediction is combined with.
+/// The input that a prediction needs in addition to the model.
 #[derive(Deserialize)]
 struct ModelInputs {
     shared_wavefronts: Expression,
@@ -35,8 +35,8 @@ struct ModelInputs {
 
 static FILE: LazyLock<File> = LazyLock::new(|| embedded("utilization.toml", include_str!("utilization.toml")));
 
-/// The metrics that Nsight Compute collects in addition to those that are shown. A metric that the chip does not have
-/// is left out of the verdict.
+/// Returns the metrics that Nsight Compute collects in addition to the shown metrics. The verdict ignores a metric that
+/// the chip does not have.
 pub fn metrics() -> BTreeSet<String> {
     let fields = FILE.both.values().chain(FILE.gpu.values());
     let mut metrics: BTreeSet<String> = fields.flat_map(Expression::counters).collect();
@@ -44,7 +44,7 @@ pub fn metrics() -> BTreeSet<String> {
     metrics
 }
 
-/// The fields that a device counts, for a launch whose problem has this many bytes.
+/// Computes the fields for a launch whose problem has this many bytes.
 fn counted(fields: &Fields, numbers: &Numbers, problem_bytes: u64) -> Utilization {
     let number = |name: &str| match name {
         PROBLEM_BYTES => Some(problem_bytes as f64),
@@ -53,19 +53,19 @@ fn counted(fields: &Fields, numbers: &Numbers, problem_bytes: u64) -> Utilizatio
     let fields = FILE.both.iter().chain(fields);
     let values = fields.filter_map(|(name, field)| Some((name.clone(), field.of(&number)?.into())));
     serde_json::from_value(serde_json::Value::Object(values.collect()))
-        .expect("the file has fields of Utilization only, as a test sees")
+        .expect("the file has only fields of Utilization, as a test checks")
 }
 
 impl Utilization {
-    /// The utilization as Nsight Compute measured it, for a launch whose problem has this many bytes.
+    /// Returns the utilization that Nsight Compute measured for a launch whose problem has this many bytes.
     pub fn from_ncu(numbers: &Numbers, problem_bytes: u64) -> Self {
         counted(&FILE.gpu, numbers, problem_bytes)
     }
 
-    /// The utilization from the model's prediction for a device and from the simulator's counters: each resource's
-    /// share is the time that it alone would take, divided by the predicted time. The model treats L1 and shared
-    /// memory as one resource; its time is attributed to shared memory if there are wavefronts of it, and else to L1.
-    /// The pipe of integers counts among the issue slots.
+    /// Returns the utilization from the model's prediction for a device and from the simulator's counters. The share of
+    /// a resource is the time that the resource alone would take, divided by the predicted time. The model treats L1
+    /// and shared memory as one resource. Its time is attributed to shared memory if the launch has wavefronts of
+    /// shared memory, and to L1 otherwise. The integer pipe counts as part of the issue slots.
     pub fn from_model(
         device: &Description,
         estimate: &Estimate,

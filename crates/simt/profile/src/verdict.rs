@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::checklist::Optimization;
 
-/// How near a launch is to the limits of a device, from 0 to 1, with the figures that explain why. An unknown figure
-/// is `None`.
+/// The utilization of a device's limits by a launch, from 0 to 1, with the figures that explain the utilization. An
+/// unknown figure is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Utilization {
@@ -13,9 +13,9 @@ pub struct Utilization {
     pub dram: Option<f64>,
     /// L2 bandwidth.
     pub l2: Option<f64>,
-    /// Atomics on global memory, in the slice of the L2 that has the most of them.
+    /// Atomics on global memory, in the busiest slice of the L2.
     pub l2_atomics: Option<f64>,
-    /// The L1 cache, of which shared memory is a part.
+    /// The L1 cache, which includes shared memory.
     pub l1: Option<f64>,
     /// Wavefronts of shared memory.
     pub shared: Option<f64>,
@@ -27,31 +27,32 @@ pub struct Utilization {
     pub special: Option<f64>,
     /// The tensor pipe.
     pub tensor: Option<f64>,
-    /// Achieved occupancy: active warps, as a share of the most possible.
+    /// Achieved occupancy: active warps, as a share of the maximum.
     pub warps_active: Option<f64>,
     /// Theoretical occupancy: the occupancy that the kernel's registers, shared memory and blocks allow.
     pub warps_possible: Option<f64>,
-    /// How often the launch's blocks fill the device.
+    /// The number of waves: how many times the launch's blocks fill the device.
     pub waves: Option<f64>,
-    /// The share of their time that warps wait at barriers.
+    /// The share of the warps' time spent at barriers.
     pub barrier: Option<f64>,
     /// The share of used bytes in the sectors moved to and from global memory.
     pub used: Option<f64>,
-    /// The share of threads of a warp that take part in an instruction.
+    /// The share of a warp's threads that participate in an instruction.
     pub lanes: Option<f64>,
     /// The share of wavefronts that bank conflicts cause.
     pub conflicts: Option<f64>,
     /// The share of wavefronts that atomics on shared memory cause.
     pub shared_atomics: Option<f64>,
-    /// How often a byte of the problem's data is moved between global memory and the multiprocessors.
+    /// The average number of times that a byte of the problem's data moves between global memory and the
+    /// multiprocessors.
     pub moved: Option<f64>,
-    /// The time in nanoseconds, when the utilization is predicted and not measured.
+    /// The time in nanoseconds, if the utilization is predicted and not measured.
     pub predicted_ns: Option<f64>,
 }
 
 impl Utilization {
-    /// The L1 and shared memory, which is a part of it: where most of the L1's traffic is shared memory's, the L1's
-    /// time is, too.
+    /// Returns the utilization of the L1 and of shared memory, which is a part of the L1. If most of the L1's traffic
+    /// is shared-memory traffic, the L1's time is attributed to shared memory.
     fn l1_or_shared(&self) -> (Option<f64>, Option<f64>) {
         match (self.l1, self.shared) {
             (Some(l1), Some(shared)) if shared >= l1 * MOSTLY => (None, Some(l1.max(shared))),
@@ -59,11 +60,11 @@ impl Utilization {
         }
     }
 
-    /// The share of the time in which shared memory is busy with wavefronts that bank conflicts cause. `None` where
-    /// most wavefronts are those of atomics.
+    /// Returns the share of the time in which shared memory is busy with wavefronts due to bank conflicts. Returns
+    /// `None` if most wavefronts are due to atomics.
     fn bank_conflicts(&self) -> Option<f64> {
         let (shared, conflicts) = self.shared.zip(self.conflicts)?;
-        (!above(self.shared_atomics, MANY_ATOMICS)).then_some(shared * conflicts)
+        (!is_above(self.shared_atomics, MANY_ATOMICS)).then_some(shared * conflicts)
     }
 }
 
@@ -74,13 +75,13 @@ pub enum Resource {
     Dram,
     /// L2 bandwidth.
     L2,
-    /// Atomics on few words of global memory, which one slice of the L2 performs one after the other.
+    /// Atomics on few words of global memory, which one slice of the L2 performs one after another.
     Atomics,
-    /// The L1 cache: sectors of global memory that go through it.
+    /// The L1 cache: sectors of global memory that pass through it.
     L1,
     /// Wavefronts of shared memory.
     Shared,
-    /// Wavefronts of shared memory that bank conflicts add to those that the requests need.
+    /// Wavefronts of shared memory that bank conflicts add.
     BankConflicts,
     /// Issue slots.
     Issue,
@@ -90,18 +91,18 @@ pub enum Resource {
     Special,
     /// The tensor pipe, which multiplies matrices.
     Tensor,
-    /// Latency: too few warps are there to hide it.
+    /// Latency: there are too few warps to hide it.
     Warps,
     /// Latency: the problem does not have enough blocks for the device.
     Size,
     /// Latency: warps wait at barriers.
     Barriers,
-    /// Latency: there are enough warps, but each waits for its own data.
+    /// Latency: there are enough warps, but each warp waits for its data.
     Latency,
 }
 
 impl Resource {
-    /// Its name.
+    /// Returns the name of the resource.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dram => "DRAM bandwidth",
@@ -121,7 +122,7 @@ impl Resource {
         }
     }
 
-    /// The names of the metrics that show this bound. A device may lack some of them.
+    /// Returns the names of the metrics that show this bound. A device may lack some of them.
     pub fn evidence(self) -> &'static [&'static str] {
         match self {
             Self::Dram => &["dram__throughput.avg.pct_of_peak_sustained_elapsed", USED[0], USED[1], BYTES[0], BYTES[1]],
@@ -165,7 +166,7 @@ impl Resource {
         }
     }
 
-    /// The kind of figure that shows this bound: the name of a [`Drawing`](crate::figures::Drawing).
+    /// Returns the kind of figure that shows this bound: the name of a [`Drawing`](crate::figures::Drawing).
     pub fn figure(self) -> &'static str {
         match self {
             Self::Dram | Self::L2 | Self::L1 | Self::Atomics => "access",
@@ -183,12 +184,12 @@ const SECTORS: [&str; 2] = [
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio",
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio",
 ];
-/// The used share of those sectors.
+/// The used share of sectors, for loads and stores.
 const USED: [&str; 2] = [
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct",
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct",
 ];
-/// The bytes of those sectors.
+/// The bytes of sectors, for loads and stores.
 const BYTES: [&str; 2] =
     ["l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum", "l1tex__t_bytes_pipe_lsu_mem_global_op_st.sum"];
 
@@ -197,28 +198,27 @@ const BYTES: [&str; 2] =
 pub struct BoundVerdict {
     /// The resource that bounds the launch.
     pub bound: Resource,
-    /// How near it is to that limit, from 0 to 1. For [`Resource::Warps`] and [`Resource::Size`] it is the occupancy, for
-    /// [`Resource::Barriers`] and [`Resource::BankConflicts`] the share of the time that goes there, for
-    /// [`Resource::Latency`] the most that any resource is used.
+    /// The utilization of the bounding resource, from 0 to 1. For [`Resource::Warps`] and [`Resource::Size`] it is the
+    /// occupancy. For [`Resource::Barriers`] and [`Resource::BankConflicts`] it is the share of the time lost there.
+    /// For [`Resource::Latency`] it is the highest utilization of any resource.
     pub share: f64,
-    /// The optimization that addresses it; `None` when the launch is at the limit of the memory or of the arithmetic
-    /// itself.
+    /// The optimization that addresses the bound; `None` if the launch is at the limit of the memory or the arithmetic.
     pub helps: Option<Optimization>,
-    /// The time in nanoseconds, when it is predicted and not measured.
+    /// The time in nanoseconds, if the time is predicted and not measured.
     pub predicted_ns: Option<f64>,
 }
 
-/// The share of a resource's limit from which on it bounds a kernel. Below it, latency bounds the kernel (the rule
-/// behind Nsight Compute's section "GPU Speed Of Light Throughput" has the same 60 %).
+/// The utilization from which a resource bounds a kernel. If all resources are below it, latency bounds the kernel.
+/// Nsight Compute's section "GPU Speed Of Light Throughput" uses the same 60 %.
 pub const NEAR: f64 = 0.6;
 /// Barriers bound a kernel whose warps wait at them for more than this share of their time.
 const MANY_BARRIERS: f64 = 0.25;
 /// Below this occupancy there are too few warps.
 const FEW_WARPS: f64 = 0.5;
-/// When the possible occupancy exceeds the achieved one by this factor, blocks end faster than others take their
-/// place.
+/// If the possible occupancy exceeds the achieved occupancy by this factor, blocks finish faster than new blocks
+/// replace them.
 const SHORT_BLOCKS: f64 = 1.5;
-/// From this share of the L1's traffic on, shared memory is named as the resource.
+/// From this share of the L1's traffic on, shared memory is reported as the resource.
 const MOSTLY: f64 = 0.5;
 /// Sectors are wasted when less than this share of their bytes is used.
 const WASTED: f64 = 0.6;
@@ -226,25 +226,28 @@ const WASTED: f64 = 0.6;
 const PARTED: f64 = 0.75;
 /// Utilizations that differ by no more than this factor count as equal.
 const ALIKE: f64 = 1.05;
-/// Accesses to a memory are considered the cause of latency from this utilization on.
+/// From this utilization on, accesses to a memory are considered the cause of latency.
 const AT_WORK: f64 = 0.5;
 /// Bank conflicts bound a kernel whose shared memory is busy with them for more than this share of the time.
 const MANY_CONFLICTS: f64 = 0.25;
-/// More than this share of wavefronts due to atomics is many.
+/// If more than this share of wavefronts is due to atomics, there are many atomics.
 const MANY_ATOMICS: f64 = 0.5;
-/// Data that are moved more often than this could be kept on chip.
+/// Data that moves more often than this could be kept on chip.
 const MOVED_AGAIN: f64 = 2.0;
 
-/// The resource that bounds a launch. `None` when no share of a resource is known.
+/// Returns the resource that bounds a launch. Returns `None` if the utilization of every resource is unknown.
 ///
-/// It is the resource nearest to its limit, if it reaches [`NEAR`]. Among resources that are nearly as near, it is the
-/// first of DRAM, L2, the L2's atomics, tensor pipe, L1, shared memory, special functions and FP64, FP32 pipe and issue slots. FP32 instructions take
-/// issue slots too, so the pipe is named when both are near; the tensor pipe is what shared memory gives its operands to.
-/// Shared memory is a part of the L1, and is named when it has most of the L1's traffic. Otherwise latency bounds the launch: barriers when warps spend their time there, too few
-/// warps when the occupancy is low, and each warp's own accesses in all other cases.
+/// The bounding resource is the resource nearest to its limit, if it reaches [`NEAR`]. If several resources are nearly
+/// equally near, the first one in this order is reported: DRAM, L2, the L2's atomics, tensor pipe, L1, shared memory,
+/// special functions and FP64, FP32 pipe, issue slots. FP32 instructions take issue slots too, so the pipe is reported
+/// if both are near. The tensor pipe precedes shared memory, which supplies its operands. Shared memory is a part of
+/// the L1, and is reported if it has most of the L1's traffic. If no resource reaches [`NEAR`], latency bounds the
+/// launch. The cause is barriers if warps spend their time there, too few warps if the occupancy is low, and otherwise
+/// each warp's accesses.
 ///
-/// Bank conflicts come before shared memory and before latency when shared memory spends a quarter of the time on
-/// them, and warps do not spend more of it at barriers: a warp waits for all wavefronts of its request, even where shared memory itself has time left.
+/// Bank conflicts take precedence over shared memory and latency under two conditions: shared memory spends a quarter of
+/// the time on them, and warps do not spend more time at barriers. A warp waits for all wavefronts of its request, even if shared
+/// memory itself has time left.
 pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [
@@ -259,10 +262,10 @@ pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
         (Resource::Issue, shares.issue),
     ];
     let known = resources.into_iter().filter_map(|(resource, share)| Some((resource, share?)));
-    // Takes the first of those that are nearly equal, because data from DRAM pass the L2 as well.
+    // Takes the first of nearly equal resources, because data from DRAM passes through the L2 as well.
     let is_nearer = |best: f64, other: f64| other > best * ALIKE;
     let (nearest, most) = known.reduce(|best, other| if is_nearer(best.1, other.1) { other } else { best })?;
-    // Issue slots that are filled with arithmetic do the work itself.
+    // If arithmetic fills the issue slots, the arithmetic is the bound.
     let (nearest, most) = match (nearest, shares.fma) {
         (Resource::Issue, Some(fma)) if fma >= NEAR => (Resource::Fma, fma),
         _ => (nearest, most),
@@ -271,7 +274,7 @@ pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
     let is_filled = shares.waves.is_none_or(|waves| waves >= 1.0);
     let (bound, share) = match (conflicts, shares.barrier, shares.warps_active) {
         _ if most >= NEAR && nearest != Resource::Shared => (nearest, most),
-        (Some(lost), barrier, _) if most >= NEAR || !above(barrier, lost) => (Resource::BankConflicts, lost),
+        (Some(lost), barrier, _) if most >= NEAR || !is_above(barrier, lost) => (Resource::BankConflicts, lost),
         _ if most >= NEAR => (nearest, most),
         (_, Some(barrier), _) if barrier >= MANY_BARRIERS => (Resource::Barriers, barrier),
         (_, _, Some(warps)) if warps < FEW_WARPS && is_filled => (Resource::Warps, warps),
@@ -281,42 +284,42 @@ pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
     Some(BoundVerdict { bound, share, helps: helps(bound, shares), predicted_ns: shares.predicted_ns })
 }
 
-fn above(share: Option<f64>, limit: f64) -> bool {
+fn is_above(share: Option<f64>, limit: f64) -> bool {
     share.is_some_and(|share| share > limit)
 }
 
-fn below(share: Option<f64>, limit: f64) -> bool {
+fn is_below(share: Option<f64>, limit: f64) -> bool {
     share.is_some_and(|share| share < limit)
 }
 
-/// The optimization that addresses a bound.
+/// Returns the optimization that addresses a bound.
 fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     match bound {
         Resource::Dram | Resource::L2 | Resource::L1 | Resource::Shared => traffic(bound, shares),
         Resource::BankConflicts => Some(Optimization::BankConflicts),
-        Resource::Issue | Resource::Fma | Resource::Special if below(shares.lanes, PARTED) => {
+        Resource::Issue | Resource::Fma | Resource::Special if is_below(shares.lanes, PARTED) => {
             Some(Optimization::Divergence)
         }
         Resource::Fma | Resource::Special | Resource::Tensor | Resource::Size => None,
-        // Each block adds its private copy to global memory: fewer blocks that do more work each have fewer copies.
-        Resource::Atomics if above(shares.shared_atomics, 0.0) => Some(Optimization::Coarsening),
+        // Each block adds its private copy to global memory. Fewer blocks with more work per block have fewer copies.
+        Resource::Atomics if is_above(shares.shared_atomics, 0.0) => Some(Optimization::Coarsening),
         Resource::Atomics => Some(Optimization::Privatization),
         Resource::Issue | Resource::Barriers => Some(Optimization::Coarsening),
         Resource::Warps => match (shares.warps_possible, shares.warps_active) {
-            // There is room for more blocks, but they end too soon to fill it.
+            // More blocks fit, but they finish too soon to fill the device.
             (Some(possible), Some(active)) if possible >= active * SHORT_BLOCKS => Some(Optimization::Coarsening),
             _ => Some(Optimization::Occupancy),
         },
-        // Reduce the accesses when there are more than necessary; otherwise have more of them in flight. A warp that parts runs
-        // one way after the other.
+        // Reduce the accesses if there are more than necessary; otherwise, have more accesses in flight. A diverged
+        // warp executes its paths one after another.
         Resource::Latency => waited_for(shares).and_then(|memory| traffic(memory, shares)).or_else(|| {
-            Some(if below(shares.lanes, PARTED) { Optimization::Divergence } else { Optimization::Coarsening })
+            Some(if is_below(shares.lanes, PARTED) { Optimization::Divergence } else { Optimization::Coarsening })
         }),
     }
 }
 
-/// The memory whose accesses the warps wait for, if one is [`AT_WORK`]: the one nearest to its limit. It is not shared
-/// memory, which takes the least number of wavefronts where there are few bank conflicts.
+/// Returns the memory whose accesses the warps wait for: the memory nearest to its limit, if it is [`AT_WORK`]. Shared
+/// memory is not considered, because its number of wavefronts is minimal if there are few bank conflicts.
 fn waited_for(shares: &Utilization) -> Option<Resource> {
     let (l1, _) = shares.l1_or_shared();
     let memories = [(Resource::Dram, shares.dram), (Resource::L2, shares.l2), (Resource::L1, l1)];
@@ -325,14 +328,14 @@ fn waited_for(shares: &Utilization) -> Option<Resource> {
     (share >= AT_WORK).then_some(busiest)
 }
 
-/// The optimization that reduces the traffic of a memory; `None` when it is already minimal.
+/// Returns the optimization that reduces the traffic of a memory; `None` if the traffic is already minimal.
 fn traffic(memory: Resource, shares: &Utilization) -> Option<Optimization> {
-    let is_wasted = below(shares.used, WASTED);
+    let is_wasted = is_below(shares.used, WASTED);
     Some(match memory {
         Resource::Dram | Resource::L2 | Resource::L1 if is_wasted => Optimization::Coalescing,
-        Resource::L2 | Resource::L1 if above(shares.moved, MOVED_AGAIN) => Optimization::Tiling,
-        Resource::Shared if above(shares.shared_atomics, MANY_ATOMICS) => Optimization::Privatization,
-        // Keep more of the data that are read again in registers.
+        Resource::L2 | Resource::L1 if is_above(shares.moved, MOVED_AGAIN) => Optimization::Tiling,
+        Resource::Shared if is_above(shares.shared_atomics, MANY_ATOMICS) => Optimization::Privatization,
+        // Keep more of the reused data in registers.
         Resource::Shared => Optimization::Tiling,
         _ => return None,
     })

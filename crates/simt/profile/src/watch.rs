@@ -1,26 +1,26 @@
-//! What is watched of a launch.
+//! Options for watching a launch.
 
 use devices::Description;
 use devices::occupancy::Usage;
 
 use crate::dram::Dram;
 
-/// What is watched of a launch, and for which device it is explained.
+/// The watched block and warp of a launch, and the device for which the launch is explained.
 #[derive(Clone, Debug)]
 pub struct Watch {
     /// The block whose warps are followed, by its number in the grid.
     pub block: u64,
     /// The warp that figures show, by its number in the block.
     pub warp: u64,
-    /// The device that times are predicted for, and whose latencies are modelled.
+    /// The device for which times are predicted and whose latencies are modeled.
     pub device: Description,
-    /// What the kernel uses of a multiprocessor, as `ptxas` says. Without this, registers are taken not to limit the number
-    /// of blocks, and static shared memory is what the PTX declares.
+    /// The kernel's resource usage as reported by `ptxas`. If it is `None`, registers are assumed not to limit the
+    /// number of blocks, and static shared memory is taken from the PTX.
     pub usage: Option<Usage>,
-    /// The memory whose channels and banks requests are mapped to.
+    /// The memory to whose channels and banks requests are mapped.
     pub dram: Dram,
-    /// The parts of memory that figures name and that count as the launch's data: first addresses and bytes. Without
-    /// this, those that the arguments point to.
+    /// The buffers that figures name and that count as the launch's data: first addresses and sizes in bytes. If it is
+    /// `None`, the buffers to which the arguments point are used.
     pub buffers: Option<Vec<(u64, u64)>>,
 }
 

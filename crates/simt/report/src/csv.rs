@@ -1,7 +1,7 @@
 //! A report as CSV, with the columns of `ncu --csv --page raw`.
 //!
-//! The table has a header, a row of units, and a row for each explained launch; the columns after the launch's own are metrics by
-//! name. `gpu__time_duration.sum` is the predicted time.
+//! The table has a header, a row of units, and a row for each explained launch. The columns of the launch are followed
+//! by metrics, by name. `gpu__time_duration.sum` is the predicted time.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use simt::counters::METRICS;
 
 use crate::launch::LaunchRecord;
 
-/// The columns that every launch has, as `ncu` orders them.
+/// The columns that every launch has, in the order of `ncu`.
 const LAUNCH: [&str; 11] = [
     "ID",
     "Process ID",
@@ -23,13 +23,13 @@ const LAUNCH: [&str; 11] = [
     "Device",
     "CC",
 ];
-/// The metric of the predicted time.
+/// The metric for the predicted time.
 const TIME: &str = "gpu__time_duration.sum";
 
-/// The table of a program's launches, in their order.
+/// Returns the table of a program's launches, in order.
 pub(crate) fn table(program: &str, capability: (u32, u32), launches: &[&LaunchRecord]) -> String {
     let counted = launches.iter().flat_map(|launch| launch.counters.keys());
-    // Only the names of Nsight Compute have two underscores after the first word.
+    // Only Nsight Compute's names have two underscores after the first word.
     let names: BTreeSet<&str> = counted.map(String::as_str).filter(|name| name.contains("__")).chain([TIME]).collect();
     let mut table = String::new();
     table += &row(LAUNCH.into_iter().chain(names.iter().copied()));
@@ -37,7 +37,7 @@ pub(crate) fn table(program: &str, capability: (u32, u32), launches: &[&LaunchRe
     let process = std::process::id().to_string();
     for (id, launch) in launches.iter().enumerate() {
         let sides = |[x, y, z]: [u32; 3]| format!("({x}, {y}, {z})");
-        let own = [
+        let columns = [
             id.to_string(),
             process.clone(),
             program.to_owned(),
@@ -54,18 +54,18 @@ pub(crate) fn table(program: &str, capability: (u32, u32), launches: &[&LaunchRe
             TIME => format!("{:.0}", launch.predicted_ns),
             name => launch.counters.get(name).map_or(String::new(), |number| digits(*number)),
         });
-        table += &row(own.into_iter().chain(metrics));
+        table += &row(columns.into_iter().chain(metrics));
     }
     table
 }
 
-/// A row of cells, each in quotation marks.
+/// Returns a row of cells, each in quotation marks.
 fn row(cells: impl Iterator<Item = impl AsRef<str>>) -> String {
     let cells = cells.map(|cell| format!("\"{}\"", cell.as_ref().replace('"', "\"\"")));
     cells.collect::<Vec<_>>().join(",") + "\n"
 }
 
-/// The unit of a metric; empty for a plain number.
+/// Returns the unit of a metric; empty for a plain number.
 fn unit(name: &str) -> &'static str {
     match name {
         TIME => "ns",
@@ -77,7 +77,7 @@ fn unit(name: &str) -> &'static str {
     }
 }
 
-/// A whole number as it is, any other with two decimals, as `ncu` writes them.
+/// Formats a number as `ncu` does: whole numbers without decimals, other numbers with two.
 fn digits(number: f64) -> String {
     match number.fract() == 0.0 {
         true => format!("{number:.0}"),

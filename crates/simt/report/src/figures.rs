@@ -12,18 +12,18 @@ pub struct Sourced {
     /// The figure.
     #[serde(flatten)]
     pub figure: Figure,
-    /// `src/reduce/smem.rs:12  let value = …`; empty where the PTX does not say it.
+    /// The source line: `src/reduce/smem.rs:12  let value = …`. Empty if the PTX does not name a line.
     pub line: String,
 }
 
 impl Sourced {
-    /// A figure with the texts that these files have.
+    /// Creates a figure whose source lines have the texts of these files.
     pub fn new(mut figure: Figure, files: &mut SourceFiles) -> Self {
         let source = figure.source.as_ref();
         let line = source.map_or(String::new(), |(path, line)| files.with_text(path, *line));
-        for own in figure.listing.iter_mut().flat_map(|listing| &mut listing.lines) {
-            if let Some((path, line)) = &mut own.source {
-                own.text = match line {
+        for entry in figure.listing.iter_mut().flat_map(|listing| &mut listing.lines) {
+            if let Some((path, line)) = &mut entry.source {
+                entry.text = match line {
                     0 => "(instructions of several lines)".to_owned(),
                     _ => files.indented(path, *line).unwrap_or_default().to_owned(),
                 };
@@ -33,32 +33,33 @@ impl Sourced {
         Self { figure, line }
     }
 
-    /// Removes the PTX below each source line. What has no source line is shown as PTX always.
+    /// Removes the PTX below each source line. Instructions without a source line keep their PTX.
     pub fn leave_out_ptx(&mut self) {
         let lines = self.figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
         lines.filter(|line| line.source.is_some()).for_each(|line| line.ptx.clear());
     }
 }
 
-/// What is counted in a figure, in one line: `lanes 32, sectors 4`.
+/// Returns the counts of a figure in one line: `lanes 32, sectors 4`.
 pub fn counts(figure: &Figure) -> String {
     let counts = figure.counts.iter().map(|(name, count)| format!("{name} {count}"));
     counts.collect::<Vec<_>>().join(", ")
 }
 
-/// The most lines of source, and rows of a grid, in [`worst`].
+/// The maximum number of source lines and of grid rows in [`worst`].
 const LINES: usize = 8;
 const ROWS: usize = 12;
 
-/// Returns the figure of this kind with the most wavefronts or sectors, cut to what fits next to a verdict. A launch without such
-/// a figure gets that of its accesses or of its source; `None` when a warp does nothing that is drawn.
+/// Returns the figure of this kind with the most wavefronts or sectors, shortened to fit next to a verdict. A launch
+/// without such a figure gets the figure of its accesses or its source. Returns `None` if the warp does nothing that is
+/// drawn.
 pub fn worst(recording: &Recording, kind: &str, files: &mut SourceFiles) -> Option<Sourced> {
     let draw = |name: &str| {
-        let drawing = DRAWINGS.iter().find(|own| own.name == name)?;
+        let drawing = DRAWINGS.iter().find(|drawing| drawing.name == name)?;
         (drawing.draw)(recording).into_iter().max_by_key(cost)
     };
     let mut figure = [kind, "access", "source"].into_iter().find_map(draw)?;
-    // The wavefronts are the last grid of a figure of banks; elsewhere the first grid shows most.
+    // The last grid of a banks figure shows the wavefronts. For other figures, the first grid shows most.
     let grids = std::mem::take(&mut figure.grids);
     figure.grids =
         if kind == "banks" { grids.into_iter().last() } else { grids.into_iter().next() }.into_iter().collect();
@@ -75,9 +76,9 @@ pub fn worst(recording: &Recording, kind: &str, files: &mut SourceFiles) -> Opti
     Some(sourced)
 }
 
-/// What makes one figure of a kind worse than another: wavefronts, sectors, or whatever is counted first.
+/// Returns the cost by which figures of a kind are compared: wavefronts, sectors, or the first count.
 fn cost(figure: &Figure) -> u64 {
-    let of = |name: &str| figure.counts.iter().find(|(own, _)| *own == name).map(|(_, count)| *count);
+    let of = |name: &str| figure.counts.iter().find(|(counted, _)| *counted == name).map(|(_, count)| *count);
     let first = || figure.counts.first().map(|(_, count)| *count);
     of("wavefronts").or(of("sectors")).or(first()).unwrap_or(0)
 }

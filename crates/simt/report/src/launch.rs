@@ -1,4 +1,4 @@
-//! An explained launch as data, and as a section of a page.
+//! An explained launch, as data and as a section of a page.
 
 use devices::occupancy::{Limiter, Occupancy};
 use profile::counters::Numbers;
@@ -16,25 +16,25 @@ use crate::words::{assumption, duration, fix, sentence, ways};
 /// An explained launch as data.
 #[derive(Clone, Debug, Serialize)]
 pub struct LaunchRecord {
-    /// The kernel, demangled.
+    /// The kernel's demangled name.
     pub kernel: String,
-    /// Blocks in x, y and z.
+    /// The number of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// The number of threads per block in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block.
+    /// The dynamic shared memory of a block in bytes.
     pub shared_bytes: u32,
-    /// The device that the time is predicted for.
+    /// The device for which the time is predicted.
     pub device: String,
     /// The predicted time in nanoseconds.
     pub predicted_ns: f64,
-    /// The resource that bounds it.
+    /// The resource that bounds the launch.
     pub bound_by: Option<&'static str>,
-    /// How near it is to that limit, from 0 to 1.
+    /// The utilization of this resource, from 0 to 1.
     pub share: Option<f64>,
-    /// The optimization that helps.
+    /// The optimization that addresses the bound.
     pub fix: Option<String>,
-    /// How many blocks a multiprocessor holds at once.
+    /// The number of blocks that a multiprocessor holds at once, and the limits.
     #[serde(flatten)]
     pub occupancy: Occupancy,
     /// The counters, by Nsight Compute's names.
@@ -42,7 +42,7 @@ pub struct LaunchRecord {
 }
 
 impl LaunchRecord {
-    /// The data of a launch.
+    /// Returns the data of a launch.
     pub fn new(launch: &LaunchProfile) -> Self {
         let Geometry { grid, block, shared_bytes } = launch.geometry;
         Self {
@@ -52,16 +52,16 @@ impl LaunchRecord {
             shared_bytes,
             device: launch.recording.watch.device.name.clone(),
             predicted_ns: launch.estimate.us * 1e3,
-            bound_by: launch.verdict.map(|found| found.bound.name()),
-            share: launch.verdict.map(|found| found.share),
-            fix: launch.verdict.and_then(|found| found.helps).map(|fix| fix.to_string()),
+            bound_by: launch.verdict.map(|verdict| verdict.bound.name()),
+            share: launch.verdict.map(|verdict| verdict.share),
+            fix: launch.verdict.and_then(|verdict| verdict.helps).map(|fix| fix.to_string()),
             occupancy: launch.occupancy.clone(),
             counters: launch.numbers.clone(),
         }
     }
 }
 
-/// The most source lines of a section, and the most bytes of its figure.
+/// The maximum number of source lines in a section, and of bytes in its figure.
 const LINES: usize = 200;
 const BYTES: usize = 1 << 18;
 
@@ -69,20 +69,20 @@ const BYTES: usize = 1 << 18;
 #[derive(Debug, Serialize)]
 pub(crate) struct Section {
     pub(crate) record: LaunchRecord,
-    /// What bounds the launch, in a sentence.
+    /// The resource that bounds the launch, in a sentence.
     verdict: String,
     time: String,
     origin: String,
     fix: String,
     ways: &'static [String],
-    /// A rung of Ladder that does what helps, and one that does not.
+    /// A rung of Ladder that applies the optimization, and a rung that does not.
     rungs: Option<[&'static str; 2]>,
     evidence: Vec<CounterRow>,
     counters: Vec<CounterRow>,
     occupancy: String,
     columns: Vec<&'static str>,
     lines: Vec<SourceRow>,
-    /// The figure of what bounds the launch, and that of its worst access.
+    /// The figure of the bounding resource, and the figure of the worst access.
     figures: Vec<FigureShown>,
 }
 
@@ -94,7 +94,7 @@ struct CounterRow {
     meaning: String,
 }
 
-/// A line of the source, or a file's name above its lines.
+/// A source line, or a file name that precedes the lines of the file.
 #[derive(Debug, Serialize)]
 struct SourceRow {
     file: Option<String>,
@@ -111,13 +111,13 @@ struct FigureShown {
 }
 
 impl Section {
-    /// Explains a launch with the source lines that these files have.
+    /// Explains a launch, with the source lines from these files.
     pub(crate) fn new(launch: &LaunchProfile, files: &mut SourceFiles) -> Self {
         let record = LaunchRecord::new(launch);
-        let found = launch.verdict;
-        let kind = found.map_or("access", |found| found.bound.figure());
-        let pair = found.and_then(|found| found.helps).and_then(|fix| fix.entry().pairs.first());
-        let evidence = found.map_or(&[][..], |found| found.bound.evidence());
+        let verdict = launch.verdict;
+        let kind = verdict.map_or("access", |verdict| verdict.bound.figure());
+        let pair = verdict.and_then(|verdict| verdict.helps).and_then(|fix| fix.entry().pairs.first());
+        let evidence = verdict.map_or(&[][..], |verdict| verdict.bound.evidence());
         let is_evidence = |metric: &&Metric| evidence.contains(&&*metric.name);
         let rows = |metric: &Metric| CounterRow::new(metric, launch).filter(|row| row.number != "0");
         let (columns, lines) = source_lines(launch, files);
@@ -126,12 +126,12 @@ impl Section {
         figures.dedup_by_key(|sourced| sourced.figure.what);
         let title = format!("{}, {}", record.kernel, launch.geometry);
         Self {
-            verdict: found
-                .map_or("there is no counter that shows what bounds this launch".to_owned(), |found| sentence(&found)),
+            verdict: verdict
+                .map_or("no counter shows what bounds this launch".to_owned(), |verdict| sentence(&verdict)),
             time: duration(record.predicted_ns),
             origin: format!("predicted for {}, not measured ({ACCURACY}){}", record.device, assumption(launch)),
-            fix: found.map_or(String::new(), |found| fix(&found)),
-            ways: ways(found.and_then(|found| found.helps)),
+            fix: verdict.map_or(String::new(), |verdict| fix(&verdict)),
+            ways: ways(verdict.and_then(|verdict| verdict.helps)),
             rungs: pair.map(|pair| [&*pair.after, &*pair.before]),
             evidence: metrics::METRICS.iter().filter(is_evidence).filter_map(rows).collect(),
             counters: metrics::METRICS.iter().filter_map(|metric| CounterRow::new(metric, launch)).collect(),
@@ -145,7 +145,7 @@ impl Section {
 }
 
 impl CounterRow {
-    /// The row of a metric, if the launch has a number for it.
+    /// Returns the row of a metric, if the launch has a number for it.
     fn new(metric: &Metric, launch: &LaunchProfile) -> Option<Self> {
         let number = metric.form.write(launch.number(metric)?);
         let heading = if metric.of_ptx { format!("PTX {}", metric.heading) } else { metric.heading.clone() };
@@ -154,7 +154,8 @@ impl CounterRow {
 }
 
 impl FigureShown {
-    /// `None` for a figure of the source, which the section has in full, and for one that is too large for a page.
+    /// Returns `None` for a figure of the source, which the section shows in full, and for a figure that is too large
+    /// for a page.
     fn new(sourced: Sourced, launch: &str) -> Option<Self> {
         if sourced.figure.listing.is_some() {
             return None;
@@ -166,10 +167,10 @@ impl FigureShown {
     }
 }
 
-/// The names of the counts, and the source lines with theirs, each file's below its name.
+/// Returns the names of the counts, and the source lines with their counts. The lines of each file follow its name.
 fn source_lines(launch: &LaunchProfile, files: &mut SourceFiles) -> (Vec<&'static str>, Vec<SourceRow>) {
-    let source = DRAWINGS.iter().find(|own| own.name == "source");
-    let figure = source.and_then(|own| (own.draw)(&launch.recording).pop());
+    let source = DRAWINGS.iter().find(|drawing| drawing.name == "source");
+    let figure = source.and_then(|drawing| (drawing.draw)(&launch.recording).pop());
     let Some(mut listing) = figure.and_then(|figure| Sourced::new(figure, files).figure.listing) else {
         return Default::default();
     };
@@ -183,32 +184,37 @@ fn source_lines(launch: &LaunchProfile, files: &mut SourceFiles) -> (Vec<&'stati
             rows.push(SourceRow { file: Some(name), line: None, text: String::new(), counts: Vec::new() });
             last = Some(file);
         }
-        // What has no source line is shown as PTX.
+        // Instructions without a source line are shown as PTX.
         let is_ptx = number.is_none();
         if !is_ptx {
             rows.push(SourceRow { file: None, line: number, text: line.text, counts: line.counts });
         }
         let ptx = line.ptx.into_iter().filter(|_| is_ptx);
-        rows.extend(ptx.map(|own| SourceRow { file: None, line: Some(own.line), text: own.text, counts: own.counts }));
+        rows.extend(ptx.map(|instruction| SourceRow {
+            file: None,
+            line: Some(instruction.line),
+            text: instruction.text,
+            counts: instruction.counts,
+        }));
     }
     (listing.columns, rows)
 }
 
-/// How many blocks and warps a multiprocessor holds, and what limits them, in a sentence.
-fn occupancy(own: &Occupancy, most: u32) -> String {
-    let limits = own.limited_by.iter().map(|limiter| match limiter {
-        Limiter::Warps => "its warps",
-        Limiter::Blocks => "its slots for blocks",
-        Limiter::Registers => "its registers",
-        Limiter::SharedMemory => "its shared memory",
-        Limiter::Barriers => "its barriers",
+/// Describes the numbers of blocks and warps that a multiprocessor holds, and the limiting resources.
+fn occupancy(occupancy: &Occupancy, most: u32) -> String {
+    let limits = occupancy.limited_by.iter().map(|limiter| match limiter {
+        Limiter::Warps => "warps",
+        Limiter::Blocks => "block slots",
+        Limiter::Registers => "registers",
+        Limiter::SharedMemory => "shared memory",
+        Limiter::Barriers => "barriers",
     });
     let limits: Vec<&str> = limits.collect();
-    let s = if own.blocks == 1 { "" } else { "s" };
+    let s = if occupancy.blocks == 1 { "" } else { "s" };
     format!(
-        "a multiprocessor holds {} block{s} at once, {} of {most} warps; {} limit the number",
-        own.blocks,
-        own.warps,
+        "a multiprocessor holds {} block{s} at once, {} of {most} warps, limited by its {}",
+        occupancy.blocks,
+        occupancy.warps,
         limits.join(" and ")
     )
 }

@@ -1,11 +1,12 @@
-//! Launches explained for people: a page, JSON or CSV of what each kernel of a program did, why it takes its time, and what helps.
+//! Explanations of launches for people, as a page, JSON or CSV. They show the work of each kernel of a program, the
+//! reasons for its time, and what helps.
 //!
-//! - [`Report`] runs the launches of a program, and writes what [`profile`] explains of them to a file. The simulated driver
+//! - [`Report`] runs the launches of a program, and writes their explanations by [`profile`] to a file. simt's driver
 //!   (`LADDER_PROFILE`) and tests (`SIMT_TEST_REPORT`) use it.
-//! - [`LaunchRecord`] is an explained launch as data; [`words`] are a verdict's sentences.
-//! - [`figures`] and [`svg`] draw what [`profile::figures`] describe, with the texts of [`sources`].
+//! - [`LaunchRecord`] is an explained launch as data; [`words`] formats a verdict in sentences.
+//! - [`figures`] and [`svg`] draw the figures of [`profile::figures`], with the texts of [`sources`].
 //!
-//! This crate must not know ladders, drivers or terminals.
+//! This crate must not know about ladders, drivers or terminals.
 
 mod csv;
 pub mod figures;

@@ -1,11 +1,11 @@
-// What is folded is printed too, but for the code of machines.
+// Opens all folded sections before printing, except machine code.
 addEventListener("beforeprint", () => {
-  for (const own of document.querySelectorAll("details:not(.machine)")) own.open = true;
+  for (const element of document.querySelectorAll("details:not(.machine)")) element.open = true;
 });
-// An address of a place inside what is folded opens it.
+// Opens the folded sections that contain the target of a link.
 const unfold = () => {
   const found = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  for (let own = found; own; own = own.parentElement) if (own.tagName === "DETAILS") own.open = true;
+  for (let element = found; element; element = element.parentElement) if (element.tagName === "DETAILS") element.open = true;
 };
 addEventListener("hashchange", unfold);
 unfold();

@@ -1,4 +1,4 @@
-//! Pages from templates: those that all pages share, and the page of a program's launches.
+//! Pages from templates: the shared templates, and the page of a program's launches.
 
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Value, context};
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::launch::Section;
 use crate::words::{duration, percent};
 
-/// The templates that all pages share, and that of a program's launches, by name.
+/// The shared templates and the template for a program's launches, by name.
 const TEMPLATES: [(&str, &str); 4] = [
     ("page.html", include_str!("page.html")),
     ("page.css", include_str!("page.css")),
@@ -15,34 +15,34 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("launches.html", include_str!("launches.html")),
 ];
 
-/// What a page says of the program as a whole.
+/// The information about the whole program on a page.
 #[derive(Serialize)]
 pub(crate) struct About<'a> {
     pub(crate) program: &'a str,
     pub(crate) device: &'a str,
     pub(crate) launches: u64,
-    /// What is left out.
+    /// Remarks about launches that are left out.
     pub(crate) notes: Vec<String>,
-    /// What the driver said.
+    /// The messages of the driver.
     pub(crate) messages: &'a [String],
 }
 
-/// What a page shows of a kernel with one geometry.
+/// The information about a kernel with one geometry on a page.
 #[derive(Serialize)]
 pub(crate) struct KernelShown<'s> {
     pub(crate) kernel: &'s str,
     pub(crate) geometry: String,
     pub(crate) calls: u64,
-    /// The mean predicted time of the explained launches, for all launches.
+    /// The mean predicted time of the explained launches, multiplied by the number of all launches.
     pub(crate) total_ns: f64,
     pub(crate) sections: Vec<&'s Section>,
     pub(crate) failures: &'s [String],
 }
 
-/// What every page of this project has, so that it is written over none but these.
+/// Marks every page of this project. Only files with this mark are overwritten.
 pub const GENERATOR: &str = r#"<meta name="generator" content="ladder report">"#;
 
-/// The templates that all pages share, to which others are added. Whatever a template is given is escaped.
+/// Returns the shared templates, to which callers add others. All values in templates are escaped.
 pub fn templates() -> Environment<'static> {
     let mut templates = Environment::new();
     let is_plain = |name: &str| name.ends_with(".css") || name.ends_with(".js");
@@ -59,9 +59,9 @@ pub fn templates() -> Environment<'static> {
     templates
 }
 
-/// The page of a program's launches.
+/// Renders the page of a program's launches.
 pub(crate) fn launches(about: &About<'_>, kernels: &[KernelShown<'_>]) -> String {
-    let total: f64 = kernels.iter().map(|own| own.total_ns).sum();
+    let total: f64 = kernels.iter().map(|kernel| kernel.total_ns).sum();
     let templates = templates();
     let context = context! { generator => GENERATOR, about => Value::from(Serde(about)), kernels => Value::from(Serde(kernels)), total };
     let page = templates.get_template("launches.html").and_then(|template| template.render(context));

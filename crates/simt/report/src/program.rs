@@ -1,4 +1,4 @@
-//! The launches of a program, and the file that explains them.
+//! The launches of a program, and the file that explains the launches.
 
 use std::ffi::{OsStr, c_int};
 use std::hash::{Hash as _, Hasher as _};
@@ -20,14 +20,14 @@ use crate::launch::{LaunchRecord, Section};
 use crate::sources::SourceFiles;
 use crate::{csv, files, page};
 
-/// The most launches that are explained, the most kernels that are listed, and the most messages that are kept.
+/// The maximum numbers of explained launches, listed kernels and kept messages.
 const MOST_EXPLAINED: usize = 200;
 const MOST_KERNELS: usize = 2000;
 const MOST_MESSAGES: usize = 100;
-/// A file is written again when its last writing took less than this part of the time since then.
+/// A file is written again if the last write took less than 1/`WRITING` of the time since then.
 const WRITING: u32 = 20;
 
-/// The form of a report's file.
+/// The format of a report's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A page for a browser.
@@ -39,10 +39,10 @@ pub enum Form {
 }
 
 impl Form {
-    /// The form of a file with this name.
+    /// Returns the format for a file with this name.
     ///
     /// # Errors
-    /// What to write instead, when the name ends in none of `.html`, `.json` and `.csv`.
+    /// Returns a message when the name does not end in `.html`, `.json` or `.csv`.
     pub fn of(path: &Path) -> Result<Self, String> {
         match path.extension().and_then(OsStr::to_str) {
             Some("html") => Ok(Self::Html),
@@ -52,7 +52,7 @@ impl Form {
         }
     }
 
-    /// Whether this is the contents of a report in this form, which a new one may replace.
+    /// Returns whether these are the contents of a report in this format, which a new report may replace.
     fn is_report(self, contents: &[u8]) -> bool {
         let mark: &str = match self {
             Self::Html => page::GENERATOR,
@@ -63,20 +63,21 @@ impl Form {
     }
 }
 
-/// Returns what a kernel uses of a multiprocessor of an architecture, if a tool that knows this is here.
+/// Returns a kernel's use of a multiprocessor of an architecture, if a tool that knows it is installed.
 pub type UsageOf = fn(&Function, &str) -> Option<devices::occupancy::Usage>;
 
-/// The report of a program: it runs the program's launches, and explains the first of each kernel and geometry.
+/// The report of a program. It runs the program's launches, and explains the first launch of each kernel and geometry.
 ///
-/// The file is written after the first launch, then again while launches come, and by [`finish`](Self::finish).
+/// The file is written after the first launch, repeatedly during further launches, and by [`finish`](Self::finish).
 pub struct Report {
     path: PathBuf,
     form: Form,
-    /// What was run.
+    /// The name of the program.
     program: String,
-    /// The device that times are predicted for.
+    /// The device for which times are predicted.
     device: Description,
-    /// Of each kernel and geometry, the first launch and then each launch of this number is explained; 0 for the first alone.
+    /// For each kernel and geometry, the first launch is explained, and after it one of every `every` launches; 0 for
+    /// only the first.
     every: u64,
     usage: UsageOf,
     state: Mutex<State>,
@@ -86,29 +87,29 @@ pub struct Report {
 struct State {
     kernels: IndexMap<Key, Launches>,
     explained: usize,
-    /// The launches of kernels that are not listed.
+    /// The number of launches of kernels that are not listed.
     unlisted: u64,
     messages: Vec<String>,
     files: SourceFiles,
     is_changed: bool,
-    /// When the file was written last, and how long that took.
+    /// The time of the last write, and its duration.
     written: Option<(Instant, Duration)>,
 }
 
-/// A kernel of a text, by the text's hash, with a geometry.
+/// A kernel name, the hash of its PTX, and a geometry.
 type Key = (String, u64, Geometry);
 
 /// The launches of a kernel with one geometry.
 #[derive(Default)]
 struct Launches {
     calls: u64,
-    /// The explained ones, with their numbers.
+    /// The explained launches, with their numbers.
     sections: Vec<(u64, Section)>,
-    /// Why the kernel failed, and what else there is to say.
+    /// The reasons why the kernel failed or was not explained.
     failures: Vec<String>,
 }
 
-/// A kernel with one geometry in JSON.
+/// The JSON record of a kernel with one geometry.
 #[derive(Serialize)]
 struct KernelRecord<'s> {
     kernel: &'s str,
@@ -121,32 +122,35 @@ struct KernelRecord<'s> {
 }
 
 impl Report {
-    /// A report of `program` that is written to `path`.
+    /// Creates a report of `program` that is written to `path`.
     ///
     /// # Errors
-    /// What is wrong, when the path has no known form, names a file that is not a report, or cannot be written.
+    /// Returns a message when the path has no known format, names a file that is not a report, or cannot be written.
     pub fn new(path: &Path, program: String, device: Description, every: u64, usage: UsageOf) -> Result<Self, String> {
         let form = Form::of(path)?;
         let unwritable = |error| format!("cannot write {}: {error}", path.display());
         if std::fs::read(path).is_ok_and(|old| !old.is_empty() && !form.is_report(&old)) {
-            return Err(format!("cannot write {}: it is there and is not a report; name another file", path.display()));
+            return Err(format!(
+                "cannot write {}: the file exists and is not a report; name another file",
+                path.display()
+            ));
         }
         let path = std::path::absolute(path).map_err(unwritable)?;
         files::check_new(&path).map_err(unwritable)?;
-        let here = std::env::current_dir().ok();
+        let current_dir = std::env::current_dir().ok();
         let folder = std::env::current_exe().ok().and_then(|program| program.parent().map(Path::to_owned));
-        let roots: Vec<PathBuf> = here.into_iter().chain(folder).collect();
+        let roots: Vec<PathBuf> = current_dir.into_iter().chain(folder).collect();
         let state = State { files: SourceFiles::new(&roots), ..State::default() };
         Ok(Self { path, form, program, device, every, usage, state: Mutex::new(state) })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Runs a launch with sanitizers, counts what its instructions do, and explains it if it is the first of its kernel and
-    /// geometry.
+    /// Runs a launch with sanitizers and counts its instructions. Explains the launch if it is the first of its kernel
+    /// and geometry.
     pub fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
         let key = key(launch);
         let Some(number) = self.counted(&key) else { return run(simulator, launch, checks) };
@@ -166,12 +170,12 @@ impl Report {
         };
         let mut state = self.state();
         let state = &mut *state;
-        // The key is there since it was counted.
-        let own = state.kernels.entry(key).or_default();
+        // The launch has been counted, so the key exists.
+        let launches = state.kernels.entry(key).or_default();
         match (explained, &done.result) {
-            (Ok(launch), _) => own.sections.push((number, Section::new(&launch, &mut state.files))),
-            (Err(_), Err(error)) => own.failures.push(failure(error)),
-            (Err(why), Ok(_)) => own.failures.extend(why.map(|why| format!("it is not explained: {why}"))),
+            (Ok(launch), _) => launches.sections.push((number, Section::new(&launch, &mut state.files))),
+            (Err(_), Err(error)) => launches.failures.push(failure(error)),
+            (Err(why), Ok(_)) => launches.failures.extend(why.map(|why| format!("not explained: {why}"))),
         }
         self.write_if_due(state, done.result.is_err());
         done
@@ -186,33 +190,33 @@ impl Report {
         }
     }
 
-    /// Writes the file if the report has changed, and returns a line that names it. Returns `None` when nothing was launched and
-    /// there is no message. If the file cannot be written, the report goes to the folder for temporary files.
+    /// Writes the file if the report has changed, and returns a line that names the file. Returns `None` if there are
+    /// no launches and no messages. If the file cannot be written, the report goes to the folder for temporary files.
     ///
     /// # Errors
-    /// Why neither can be written.
+    /// Returns a message when neither file can be written.
     pub fn finish(&self) -> Option<Result<String, String>> {
         let mut state = self.state();
         if state.kernels.is_empty() && state.messages.is_empty() {
             return None;
         }
         let (kernels, launches) = (state.kernels.len(), state.launches());
-        let said = |path: &Path| {
+        let summary = |path: &Path| {
             let s = if kernels == 1 { "" } else { "s" };
             let t = if launches == 1 { "" } else { "es" };
             format!("{kernels} kernel{s}, {launches} launch{t}: {}", path.display())
         };
         if !state.is_changed {
-            return Some(Ok(said(&self.path)));
+            return Some(Ok(summary(&self.path)));
         }
-        let Err(error) = self.write(&mut state) else { return Some(Ok(said(&self.path))) };
+        let Err(error) = self.write(&mut state) else { return Some(Ok(summary(&self.path))) };
         let other = std::env::temp_dir().join(self.path.file_name().unwrap_or_default());
         let written = self.text(&state).and_then(|text| files::replace(&other, &text));
         let error = format!("cannot write {}: {error}", self.path.display());
-        Some(written.map(|()| format!("{error}; it is in {}", other.display())).map_err(|_| error))
+        Some(written.map(|()| format!("{error}; the report is in {}", other.display())).map_err(|_| error))
     }
 
-    /// Counts a launch, and returns its number among those of its kernel and geometry if it is to be explained.
+    /// Counts a launch. Returns its number among the launches of its kernel and geometry if it must be explained.
     fn counted(&self, key: &Key) -> Option<u64> {
         let mut state = self.state();
         state.is_changed = true;
@@ -220,9 +224,9 @@ impl Report {
             state.unlisted += 1;
             return None;
         }
-        let own = state.kernels.entry(key.clone()).or_default();
-        own.calls += 1;
-        let number = own.calls;
+        let launches = state.kernels.entry(key.clone()).or_default();
+        launches.calls += 1;
+        let number = launches.calls;
         let is_chosen = number == 1 || (self.every > 0 && (number - 1).is_multiple_of(self.every));
         if !is_chosen || state.explained == MOST_EXPLAINED {
             return None;
@@ -235,7 +239,7 @@ impl Report {
         state.is_changed = true;
         let is_due = state.written.is_none_or(|(at, took)| at.elapsed() > took * WRITING);
         if is_urgent || is_due {
-            // `finish` tries again, and says what is wrong.
+            // `finish` tries again and reports the error.
             let _ = self.write(state);
         }
     }
@@ -248,7 +252,7 @@ impl Report {
         Ok(())
     }
 
-    /// The text of the file.
+    /// Returns the contents of the file.
     fn text(&self, state: &State) -> std::io::Result<String> {
         let shown = state.shown();
         match self.form {
@@ -264,59 +268,65 @@ impl Report {
             }
             Form::Json => Ok(serde_json::to_string_pretty(&state.records())? + "\n"),
             Form::Csv => {
-                let records: Vec<&LaunchRecord> =
-                    state.kernels.values().flat_map(|own| &own.sections).map(|(_, own)| &own.record).collect();
+                let records: Vec<&LaunchRecord> = state
+                    .kernels
+                    .values()
+                    .flat_map(|launches| &launches.sections)
+                    .map(|(_, section)| &section.record)
+                    .collect();
                 let capability = Limits::named(&self.device.arch).map_or((0, 0), |limits| limits.capability);
                 Ok(csv::table(&self.program, capability, &records))
             }
         }
     }
 
-    /// What is left out, in words.
+    /// Describes the launches and messages that are left out.
     fn notes(&self, state: &State) -> Vec<String> {
         let mut notes = Vec::new();
         let explained = match self.every {
             0 => "the first launch of each kernel and geometry is explained; the others are counted".to_owned(),
             every => {
-                format!("of each kernel and geometry, the first launch and one of every {every} after it are explained")
+                format!(
+                    "for each kernel and geometry, the first launch and one of every {every} after it are explained"
+                )
             }
         };
         notes.push(explained);
         if state.explained == MOST_EXPLAINED {
-            notes.push(format!("{MOST_EXPLAINED} launches are explained, which is the most; later ones are counted"));
+            notes.push(format!("at most {MOST_EXPLAINED} launches are explained; later launches are counted"));
         }
         if state.unlisted > 0 {
             notes.push(format!(
-                "{MOST_KERNELS} kernels are listed, which is the most; {} launches of others are left out",
+                "at most {MOST_KERNELS} kernels are listed; {} launches of other kernels are left out",
                 state.unlisted
             ));
         }
         if state.messages.len() == MOST_MESSAGES {
-            notes.push(format!("the first {MOST_MESSAGES} messages are kept"));
+            notes.push(format!("only the first {MOST_MESSAGES} messages are kept"));
         }
         notes
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // A panic in a launch leaves whole entries.
+        // A panic in a launch does not leave partial entries.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
     fn launches(&self) -> u64 {
-        self.kernels.values().map(|own| own.calls).sum::<u64>() + self.unlisted
+        self.kernels.values().map(|launches| launches.calls).sum::<u64>() + self.unlisted
     }
 
-    /// The kernels, those with the longest predicted time first.
+    /// Returns the kernels, longest predicted time first.
     fn shown(&self) -> Vec<page::KernelShown<'_>> {
-        let shown = self.kernels.iter().map(|((kernel, _, geometry), own)| page::KernelShown {
+        let shown = self.kernels.iter().map(|((kernel, _, geometry), launches)| page::KernelShown {
             kernel,
             geometry: geometry.to_string(),
-            calls: own.calls,
-            total_ns: own.total_ns(),
-            sections: own.sections.iter().map(|(_, section)| section).collect(),
-            failures: &own.failures,
+            calls: launches.calls,
+            total_ns: launches.total_ns(),
+            sections: launches.sections.iter().map(|(_, section)| section).collect(),
+            failures: &launches.failures,
         });
         let mut shown: Vec<_> = shown.collect();
         shown.sort_by(|a, b| b.total_ns.total_cmp(&a.total_ns));
@@ -324,27 +334,27 @@ impl State {
     }
 
     fn records(&self) -> Vec<KernelRecord<'_>> {
-        let records = self.kernels.iter().map(|((kernel, _, geometry), own)| KernelRecord {
+        let records = self.kernels.iter().map(|((kernel, _, geometry), launches)| KernelRecord {
             kernel,
             geometry: *geometry,
-            calls: own.calls,
-            predicted_total_ns: own.total_ns(),
-            failures: &own.failures,
-            launches: own.sections.iter().map(|(number, section)| (*number, &section.record)).collect(),
+            calls: launches.calls,
+            predicted_total_ns: launches.total_ns(),
+            failures: &launches.failures,
+            launches: launches.sections.iter().map(|(number, section)| (*number, &section.record)).collect(),
         });
         records.collect()
     }
 }
 
 impl Launches {
-    /// The mean predicted time of the explained launches, times all launches.
+    /// Returns the mean predicted time of the explained launches, multiplied by the number of all launches.
     fn total_ns(&self) -> f64 {
-        let sum: f64 = self.sections.iter().map(|(_, own)| own.record.predicted_ns).sum();
+        let sum: f64 = self.sections.iter().map(|(_, section)| section.record.predicted_ns).sum();
         sum / self.sections.len().max(1) as f64 * self.calls as f64
     }
 }
 
-/// Runs a launch with sanitizers, and counts what its instructions do.
+/// Runs a launch with sanitizers, and counts its instructions.
 pub fn run(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
     checks.launch_with(simulator, launch, SiteCounters::new(launch.function))
 }
@@ -355,7 +365,7 @@ fn key(launch: &Launch<'_>) -> Key {
     (simt::demangled(launch.function.name()), hasher.finish(), Geometry::from(launch))
 }
 
-/// Why a launch failed, with the place.
+/// Returns the reason why a launch failed, with its location.
 fn failure(error: &LaunchError) -> String {
     match error {
         LaunchError::Fault(fault) => texts(&[Diagnostic::of_fault(fault)], Style::of_terminal(false)),
@@ -368,8 +378,9 @@ unsafe extern "C" {
     safe fn atexit(function: extern "C" fn()) -> c_int;
 }
 
-/// Calls a function when the process ends. A process that is killed, or ends without its exit handlers, does not call it.
+/// Calls a function when the process exits. The function is not called if the process is killed or skips its exit
+/// handlers.
 pub fn at_exit(function: extern "C" fn()) {
-    // It fails when the C library has no memory left for the function.
+    // `atexit` fails only if the C library has no memory left for the function.
     let _ = atexit(function);
 }

@@ -1,4 +1,4 @@
-//! The source files that the PTX names, where this machine has them.
+//! The source files that the PTX names, if they exist on this machine.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 /// Source files, each read once.
 #[derive(Debug, Default)]
 pub struct SourceFiles {
-    /// Where a relative path may start. The first is also the one that paths are shown relative to.
+    /// The folders for relative paths. Paths are shown relative to the first folder.
     roots: Vec<PathBuf>,
-    /// The lines of the files that were read, by path; `None` for a file that is not there.
+    /// The lines of the files that were read, by path; `None` for a missing file.
     read: HashMap<String, Option<Vec<String>>>,
 }
 
 impl SourceFiles {
-    /// Looks for relative paths in these folders, in order.
+    /// Creates source files that resolve relative paths in these folders, in order.
     pub fn new(roots: &[PathBuf]) -> Self {
         Self { roots: roots.to_owned(), read: HashMap::new() }
     }
 
-    /// A line of a file, from 1, without its indentation; `None` where there is no such file or line.
+    /// Returns a line of a file, counted from 1, without indentation; `None` if the file or line does not exist.
     pub fn line(&mut self, path: &str, line: u32) -> Option<&str> {
         self.indented(path, line).map(str::trim)
     }
 
-    /// A line with its indentation.
+    /// Returns a line with its indentation.
     pub fn indented(&mut self, path: &str, line: u32) -> Option<&str> {
         let lines = self.lines(path)?;
         let index = usize::try_from(line).ok()?.checked_sub(1)?;
         lines.get(index).map(String::as_str)
     }
 
-    /// The lines of a file; `None` where there is no such file.
+    /// Returns the lines of a file; `None` if the file does not exist.
     pub fn lines(&mut self, path: &str) -> Option<&Vec<String>> {
         let read = self.read.entry(path.to_owned()).or_insert_with(|| {
             let joined = self.roots.iter().map(|root| root.join(path));
@@ -41,7 +41,7 @@ impl SourceFiles {
         read.as_ref()
     }
 
-    /// The path as it is shown: relative to the first root, and a library's from its crate on.
+    /// Returns the path for display: relative to the first root, or, for a library, from its crate on.
     pub fn path_shown(&self, path: &str) -> String {
         let root = self.roots.first();
         match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
@@ -50,7 +50,7 @@ impl SourceFiles {
         }
     }
 
-    /// `src/a.rs:12  let a = b;`, without the line's text where there is no such file.
+    /// Formats a line with its text: `src/a.rs:12  let a = b;`. The text is left out if the file does not exist.
     pub fn with_text(&mut self, path: &str, line: u32) -> String {
         let place = format!("{}:{line}", self.path_shown(path));
         match self.line(path, line) {
@@ -60,9 +60,9 @@ impl SourceFiles {
     }
 }
 
-/// The part of a path in Rust's own library after `library/`: `core/src/ptr/mut_ptr.rs`.
+/// Returns the part of a path in Rust's standard library after `library/`: `core/src/ptr/mut_ptr.rs`.
 pub fn library_part(path: &str) -> Option<&str> {
     let (_, part) = path.rsplit_once("/library/")?;
-    // The library includes some parts through `../..`; what follows is the readable name.
+    // The library includes some parts through `../..`; the rest of the path is the readable name.
     Some(part.rsplit_once("../").map_or(part, |(_, part)| part))
 }

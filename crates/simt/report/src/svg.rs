@@ -1,5 +1,5 @@
-//! Figures as SVG, one below the other. Text and lines have the colour of the text around them, which follows a light or a
-//! dark page, and print.
+//! Figures as SVG, one below another. Text and lines have the color of the surrounding text, which adapts to light
+//! pages, dark pages and print.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,19 +9,19 @@ use profile::figures::{Grid, Line, Listing, Shade};
 use crate::figures::{Sourced, counts};
 use crate::text::{escaped, wrapped};
 
-/// The size of a cell, and the width of the labels before a row, in pixels.
+/// The size of a cell, and the width of the labels of a row, in pixels.
 const CELL: (usize, usize) = (26, 21);
 const LABEL: usize = 150;
 /// The width of the page: 32 cells, the labels, and margins.
 const WIDTH: usize = LABEL + 32 * CELL.0 + 24;
-/// The height of a line of text, and of the space that arrows have.
+/// The height of a line of text, and of the space for arrows.
 const LINE: usize = 21;
 const ARROWS: usize = 60;
 /// The width of a character, rounded up.
 const CHARACTER: usize = 9;
-/// The most characters of a text for which cells become wider.
+/// The maximum length of a text for which cells become wider.
 const UNSQUEEZED: usize = 5;
-/// The most characters of a line of text that fit.
+/// The maximum number of characters in a line of text.
 const CHARACTERS: usize = (WIDTH - 24) / CHARACTER;
 
 const STYLE: &str = "\
@@ -34,7 +34,7 @@ rect,.c{stroke:currentColor;stroke-opacity:.25;fill:none}.b{stroke:none}.a{strok
 @media print{svg{color:#000;background:#fff}}
 ";
 
-/// The text of an SVG file.
+/// Returns the contents of an SVG file.
 pub fn document(title: &str, figures: &[Sourced]) -> String {
     let (mut body, mut y) = (String::new(), 12);
     line_of_text(&mut body, title, "h", &mut y);
@@ -60,10 +60,10 @@ pub fn document(title: &str, figures: &[Sourced]) -> String {
         }
         for grid in &figure.grids {
             lines_of_text(&mut body, &grid.caption, "q", &mut y);
-            y = drawn(&mut body, grid, y + 4);
+            y = draw_grid(&mut body, grid, y + 4);
         }
         if let Some(listing) = &figure.listing {
-            y = listed(&mut body, listing, y);
+            y = draw_listing(&mut body, listing, y);
         }
         words.iter().for_each(|text| lines_of_text(&mut body, text, "", &mut y));
         body += "</g>\n";
@@ -81,19 +81,19 @@ fn line_of_text(body: &mut String, text: &str, class: &str, y: &mut usize) {
     let _ = writeln!(body, r#"<text x="12" y="{y}" class="{class}">{}</text>"#, escaped(&cut(text)));
 }
 
-/// Writes text below `y`, in as many lines as it takes.
+/// Writes text below `y`, broken into lines.
 fn lines_of_text(body: &mut String, text: &str, class: &str, y: &mut usize) {
     wrapped(text, CHARACTERS).iter().for_each(|line| line_of_text(body, line, class, y));
 }
 
-/// Draws lines of the source from `y` on: their numbers, a bar for the first of them, and the text.
-fn listed(body: &mut String, listing: &Listing, mut y: usize) -> usize {
+/// Draws source lines from `y` on: their numbers, a bar for the first number, and the text.
+fn draw_listing(body: &mut String, listing: &Listing, mut y: usize) -> usize {
     const NUMBER: usize = 100;
     let end = |column: usize| 12 + (column + 1) * NUMBER;
     let left = end(listing.columns.len().saturating_sub(1)) + 16;
     let room = (WIDTH - left) / CHARACTER;
     let first = |counts: &[u64]| counts.first().copied().unwrap_or(0);
-    let most = listing.lines.iter().map(|line| first(&line.counts)).max().unwrap_or(0).max(1);
+    let largest = listing.lines.iter().map(|line| first(&line.counts)).max().unwrap_or(0).max(1);
     y += LINE;
     for (column, name) in listing.columns.iter().enumerate() {
         let _ = writeln!(body, r#"<text x="{}" y="{y}" class="q e">{name}</text>"#, end(column));
@@ -114,19 +114,19 @@ fn listed(body: &mut String, listing: &Listing, mut y: usize) -> usize {
             row(body, &[], path, "q", y);
         }
         y += LINE;
-        let bar = (first(&line.counts) as f64 / most as f64 * (NUMBER - 8) as f64).round();
+        let bar = (first(&line.counts) as f64 / largest as f64 * (NUMBER - 8) as f64).round();
         let (x, top) = (end(0) as f64 + 2.0 - bar, y - LINE + 5);
         let _ = writeln!(body, r#"<rect x="{x}" y="{top}" width="{bar}" height="{}" class="used b"/>"#, LINE - 2);
         row(body, &line.counts, &format!("{number:>4} {}", line.text), "", y);
-        for own in &line.ptx {
+        for instruction in &line.ptx {
             y += LINE - 4;
-            row(body, &own.counts, &format!("       {}", own.text), "q", y);
+            row(body, &instruction.counts, &format!("       {}", instruction.text), "q", y);
         }
     }
     y + 6
 }
 
-/// The lines of a listing that have most of the first number, in words.
+/// Names the line of a listing with the largest first number.
 fn most_of_all(listing: &Listing) -> String {
     let mut lines: Vec<_> = listing.lines.iter().filter(|line| line.source.is_some()).collect();
     lines.sort_by_key(|line| std::cmp::Reverse(line.counts.first().copied()));
@@ -138,22 +138,22 @@ fn most_of_all(listing: &Listing) -> String {
     lines.iter().take(3).map(line).collect::<Vec<_>>().join(", ")
 }
 
-/// Draws a grid from `y` on, and returns where it ends.
-fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
-    // As many columns as there are have to fit.
+/// Draws a grid from `y` on, and returns the lower end.
+fn draw_grid(body: &mut String, grid: &Grid, mut y: usize) -> usize {
+    // All columns must fit.
     let count = grid.columns.len().max(1);
     let room = (32 * CELL.0).saturating_sub(count / grid.together.max(1) * 4) / count;
-    // Cells of a few columns are wider if short texts fit then without being squeezed.
+    // With few columns, cells become wider if short texts then fit without being squeezed.
     let texts = grid.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.text.chars().count());
     let needed = texts.max().filter(|longest| *longest <= UNSQUEEZED).map_or(0, |longest| longest * CHARACTER + 4);
     let wide = if needed <= room { CELL.0.max(needed) } else { CELL.0 };
     let wide = wide.min(room + 1).max(6);
-    // A text that is too wide is squeezed.
+    // Squeezes a text that is too wide.
     let squeezed = |text: &str| match text.chars().count() * CHARACTER > wide {
         true => format!(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", wide - 2),
         false => String::new(),
     };
-    // A few pixels separate the columns that belong together.
+    // A few pixels separate groups of columns.
     let left = |column: usize| 12 + LABEL + column * (wide - 1) + column / grid.together.max(1) * 4;
     let middle = |column: usize| left(column) + wide / 2;
     y += if grid.columns.iter().all(String::is_empty) { 0 } else { LINE - 6 };
@@ -165,13 +165,13 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     }
     y += 4;
     for (number, row) in grid.rows.iter().enumerate() {
-        // Where squeezing would make texts unreadable, they stand upright, in higher cells.
+        // If squeezing would make texts unreadable, they are drawn vertically in taller cells.
         let most = row.cells.iter().map(|cell| cell.text.chars().count() * CHARACTER).max().unwrap_or(0);
         let is_upright = wide == CELL.0 && most > 2 * wide;
         let high = if is_upright { most + 8 } else { CELL.1 };
         let (end, baseline) = (LABEL, y + high - 5);
         let _ = writeln!(body, r#"<text x="{end}" y="{baseline}" class="q e">{}</text>"#, escaped(&row.label));
-        // A figure has thousands of cells: those of a row that look alike are one path, and texts share an element.
+        // A figure has thousands of cells. Equal cells of a row share a path, and the texts of a row share an element.
         let (mut paths, mut texts, mut upright) = (BTreeMap::<String, String>::new(), String::new(), String::new());
         for (column, cell) in row.cells.iter().enumerate() {
             let class = match cell.shade {
@@ -212,7 +212,7 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     y
 }
 
-/// The beginning of a text that fits.
+/// Returns the start of a text that fits in a line.
 fn cut(text: &str) -> String {
     match text.char_indices().nth(CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),

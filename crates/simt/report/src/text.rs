@@ -2,8 +2,9 @@
 
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-/// Text in lines of at most `width` columns, broken between words. Line breaks are kept. The continuation of a line has
-/// the indentation of that line, and two blanks more in an item of a list. A longer word has a line to itself.
+/// Breaks text between words into lines of at most `width` columns. Line breaks are kept. Continuation lines have the
+/// indentation of the first line, and two more blanks within a list item. A word longer than `width` has a line to
+/// itself.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let lines = text.split('\n').flat_map(|line| {
         let item = line.trim_start_matches(' ');
@@ -17,7 +18,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines.collect()
 }
 
-/// Text as XML and HTML have it.
+/// Escapes text for XML and HTML.
 pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -4,15 +4,15 @@ use profile::LaunchProfile;
 use profile::checklist::Optimization;
 use profile::verdict::{BoundVerdict, Resource};
 
-/// Formats a share as per cent: `25 %`.
+/// Formats a share as a percentage: `25 %`.
 pub fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// What bounds a launch, in a sentence.
-pub fn sentence(found: &BoundVerdict) -> String {
-    let share = percent(found.share);
-    match found.bound {
+/// Describes what bounds a launch, in a sentence.
+pub fn sentence(verdict: &BoundVerdict) -> String {
+    let share = percent(verdict.share);
+    match verdict.bound {
         Resource::Warps => {
             format!("bound by latency: only {share} of the possible warps are active, too few to hide it")
         }
@@ -23,21 +23,19 @@ pub fn sentence(found: &BoundVerdict) -> String {
         }
         Resource::Barriers => format!("bound by latency: warps wait at barriers for {share} of the time"),
         Resource::BankConflicts => {
-            format!(
-                "bound by bank conflicts: the wavefronts that they add occupy shared memory for {share} of the time"
-            )
+            format!("bound by bank conflicts: the additional wavefronts occupy shared memory for {share} of the time")
         }
         Resource::Latency => {
-            format!("bound by latency: each warp waits for its own data, and no resource is used for more than {share}")
+            format!("bound by latency: each warp waits for its data, and no resource is used more than {share}")
         }
         other => format!("bound by {}, at {share} of its limit", other.name()),
     }
 }
 
-/// How near a rung is to its bound, in words.
-pub fn how_near(found: &BoundVerdict) -> String {
-    let share = percent(found.share);
-    match found.bound {
+/// Describes how near a rung is to its bound.
+pub fn how_near(verdict: &BoundVerdict) -> String {
+    let share = percent(verdict.share);
+    match verdict.bound {
         Resource::Warps | Resource::Size => format!("{share} occupancy"),
         Resource::Barriers | Resource::BankConflicts => format!("{share} of the time"),
         Resource::Latency => format!("nothing above {share}"),
@@ -45,29 +43,30 @@ pub fn how_near(found: &BoundVerdict) -> String {
     }
 }
 
-/// What a prediction assumes without `ptxas`, to follow where it comes from; empty where `ptxas` said the registers.
+/// Returns the assumption of a prediction without `ptxas`, to append to the prediction's origin. Empty if `ptxas`
+/// reported the registers.
 pub fn assumption(launch: &LaunchProfile) -> &'static str {
     match launch.recording.residence.has_registers {
         true => "",
-        false => "; without ptxas, as if registers did not limit the number of blocks",
+        false => "; without ptxas, registers are assumed not to limit the number of blocks",
     }
 }
 
-/// The optimization that helps, or why there is none.
-pub fn fix(found: &BoundVerdict) -> String {
-    match found.helps {
+/// Names the optimization that helps, or the reason why there is none.
+pub fn fix(verdict: &BoundVerdict) -> String {
+    match verdict.helps {
         Some(fix) => fix.to_string(),
-        None if found.bound == Resource::Size => "none: a larger problem fills the device".to_owned(),
-        None => "none: what is left is the traffic or arithmetic of the problem itself".to_owned(),
+        None if verdict.bound == Resource::Size => "none: a larger problem fills the device".to_owned(),
+        None => "none: only the traffic or arithmetic of the problem itself remains".to_owned(),
     }
 }
 
-/// The ways to apply an optimization.
+/// Returns the ways to apply an optimization.
 pub fn ways(fix: Option<Optimization>) -> &'static [String] {
     fix.map_or(&[], |fix| &fix.entry().strategies)
 }
 
-/// A time, in microseconds or in milliseconds.
+/// Formats a time in microseconds or milliseconds.
 pub fn duration(nanoseconds: f64) -> String {
     match nanoseconds < 1e6 {
         true => format!("{:.2} µs", nanoseconds / 1e3),

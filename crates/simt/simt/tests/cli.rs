@@ -118,7 +118,7 @@ fn buffers_are_read_from_files_and_saved_to_them() {
     let wrong = run(&line.replace("f32[64]=file", "f32[63]=file"));
     assert_eq!(wrong.code, 2);
     assert!(
-        wrong.err.contains("in.bin has 256 bytes, f32[63] has 252\nhelp: f32[64] would take the whole file"),
+        wrong.err.contains("in.bin has 256 bytes, f32[63] has 252\nhelp: f32[64] would hold the whole file"),
         "{}",
         wrong.err
     );

@@ -7,20 +7,20 @@ use simt::params::{self, DataType};
 
 use crate::buffer::{Buffer, Slice};
 
-/// The values of a kernel's parameters, which [`args!`](crate::args) makes.
+/// The values of a kernel's parameters, created by [`args!`](crate::args).
 #[derive(Debug, Clone, Default)]
 pub struct Values(pub(crate) Vec<Value>);
 
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
-    /// The address of the buffer of this number, and the type of its elements.
+    /// The address of the buffer with this number, and the type of the buffer's elements.
     Buffer(usize, DataType),
     /// A value and its type.
     Bytes(Vec<u8>, DataType),
 }
 
 impl Value {
-    /// What simt knows of it as an argument.
+    /// Returns the description of the value that simt compares with the parameter.
     pub(crate) fn kind(&self) -> params::Argument {
         match self {
             Value::Buffer(_, element) => params::Argument::Buffer(element.clone()),
@@ -30,14 +30,14 @@ impl Value {
     }
 }
 
-/// The type as its name and its size tell it.
+/// Derives the type from the Rust type's name and size.
 fn data_type<T>() -> DataType {
     DataType { bytes: Some(size_of::<T>() as u64), ..DataType::named(type_name::<T>()) }
 }
 
-/// What can be an argument of a launch.
+/// A type that can be an argument of a launch.
 pub trait Argument {
-    /// Appends the values of the kernel's parameters that the argument is for.
+    /// Appends the values for the kernel's parameters that correspond to the argument.
     fn add_to(self, values: &mut Values);
 }
 

@@ -1,4 +1,4 @@
-//! Running on a GPU or on the simulator, through cust: the machine is a simulated GPU of the test's own.
+//! Runs tests through cust on a GPU, or on a separate simulator for each test.
 
 use std::fmt;
 
@@ -23,23 +23,23 @@ use crate::grid::Grid;
 use crate::kernels::{Kernels, refused};
 use crate::report;
 
-/// A thread's stack: the driver's own 1 KiB is too little for the formatting of floats and of `{:?}`.
+/// The stack size of a thread. The driver's default of 1 KiB is too small for formatting floats and for `{:?}`.
 const STACK_BYTES: usize = 16 << 10;
 
-/// A device with the kernels' module. Errors are words, to which [`Device`](crate::Device) adds the line of the test.
+/// A device with the kernels' module. Errors are strings, to which [`Device`](crate::Device) adds the line of the test.
 pub(crate) struct Backend {
     loaded: Resources<Loaded>,
     kernels: &'static Kernels,
     /// The order of threads on the simulator; `None` on a GPU.
     schedule: Option<Schedule>,
-    /// What the simulator checks kernels for.
+    /// The sanitizers that run on the simulator.
     checks: Checks,
     name: String,
 }
 
-/// What lies on the device.
+/// The objects on the device.
 struct Loaded {
-    // Dropped in this order: all else lives in the context.
+    // Fields are dropped in this order. The context comes last, because all other objects live in it.
     buffers: Vec<DeviceBuffer<u8>>,
     stream: Stream,
     module: Module,
@@ -47,15 +47,15 @@ struct Loaded {
 }
 
 impl Backend {
-    /// Whether there is a real driver and a GPU.
+    /// Returns whether there is a real driver and a GPU.
     pub(crate) fn has_gpu() -> bool {
         libcuda::status().no_driver().is_none()
             && cust::init(CudaFlags::empty()).is_ok()
             && cust::device::Device::num_devices().is_ok_and(|count| count > 0)
     }
 
-    /// Whether kernels on the first GPU reach the host's memory by its own addresses (heterogeneous memory management, or
-    /// one address space in hardware).
+    /// Returns whether kernels on the first GPU can access host memory by host addresses (heterogeneous memory
+    /// management, or a shared address space in hardware).
     pub(crate) fn gpu_reaches_host_memory() -> bool {
         if !Self::has_gpu() {
             return false;
@@ -65,10 +65,10 @@ impl Backend {
         reaches.is_ok_and(|reaches| reaches != 0)
     }
 
-    /// The simulator with this order of threads; without one, the first GPU.
+    /// Opens the simulator with this order of threads, or the first GPU if there is no order.
     pub(crate) fn open(kernels: &'static Kernels, schedule: Option<Schedule>, checks: Checks) -> Result<Self, String> {
         let simulation = match (schedule, libcuda::status().no_driver()) {
-            // Test programs run their tests on all cores already.
+            // Test programs already run their tests on all cores.
             (Some(_), _) => Some(Simulation::new(1)?),
             (None, None) => None,
             (None, Some(reason)) => return Err(format!("there is no GPU to test on: {reason}")),
@@ -87,7 +87,7 @@ impl Backend {
             CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES)
                 .map_err(failed("opening the GPU"))?;
             if name.is_empty() {
-                name = device.name().map_err(failed("asking for its name"))?;
+                name = device.name().map_err(failed("reading the GPU's name"))?;
             }
             let module = Module::from_ptx(&kernels.ptx, &[]);
             let refused = |error| failed("loading the PTX")(error) + ": " + &compiler_log(&kernels.ptx);
@@ -101,7 +101,7 @@ impl Backend {
         Ok(Self { loaded: loaded?, kernels, schedule, checks, name })
     }
 
-    /// Allocates and fills a buffer; the next buffer's number is one more.
+    /// Allocates and fills a buffer. Buffers are numbered consecutively.
     pub(crate) fn upload(&mut self, bytes: &[u8]) -> Result<(), String> {
         let upload = |loaded: &mut Loaded| {
             let buffer = DeviceBuffer::from_slice(bytes).map_err(failed("allocating and filling a buffer"))?;
@@ -111,7 +111,7 @@ impl Backend {
         self.loaded.with(upload, |_, reason| reason)
     }
 
-    /// Copies a buffer, by its number, to the host.
+    /// Copies the buffer with this number to the host.
     pub(crate) fn read(&mut self, buffer: usize) -> Result<Vec<u8>, String> {
         let read = |loaded: &mut Loaded| {
             let buffer = loaded.buffers.get(buffer).ok_or("the buffer belongs to another device")?;
@@ -122,7 +122,7 @@ impl Backend {
         self.loaded.with(read, |_, reason| reason)
     }
 
-    /// Runs a kernel to its end, and returns what the simulator counted.
+    /// Runs a kernel to completion, and returns the simulator's counters.
     pub(crate) fn launch(
         &mut self,
         kernel: &str,
@@ -132,7 +132,7 @@ impl Backend {
         let function = self.kernels.module.function(kernel).map_err(refused)?;
         let of_kernel = |reason: String| format!("kernel `{kernel}`: {reason}");
         let (schedule, checks) = (self.schedule, self.checks);
-        // A driver accepts any argument.
+        // The driver does not check the types of arguments.
         let kinds: Vec<_> = values.iter().map(Value::kind).collect();
         params::check(&function.program().params, &kinds).map_err(of_kernel)?;
         let launch = |loaded: &mut Loaded| {
@@ -147,22 +147,23 @@ impl Backend {
                 });
             }
             let failed = failed("running the kernel");
-            let own = loaded.module.get_function(function.name()).map_err(&failed)?;
-            // SAFETY: the function's module is loaded as long as it is borrowed.
-            unsafe { allow_shared(own.to_raw(), grid.shared_bytes) }.map_err(|_| failed(CudaError::InvalidValue))?;
+            let device_function = loaded.module.get_function(function.name()).map_err(&failed)?;
+            // SAFETY: `device_function` borrows its module, so the module stays loaded.
+            unsafe { allow_shared(device_function.to_raw(), grid.shared_bytes) }
+                .map_err(|_| failed(CudaError::InvalidValue))?;
             let addresses = addresses(&mut arguments);
             if let Some(schedule) = schedule {
                 let mut fault = None;
                 let run = |simulator: &mut Simulator, launch: &Launch<'_>| {
                     let Sanitized { result, findings, notes } = run_on_sim(simulator, launch, schedule, checks);
-                    // By `print!`, as in `run_on_sim`.
+                    // Uses `println!` for the reason given in `run_on_sim`.
                     notes.iter().for_each(|note| println!("kernel `{kernel}`: {note}"));
                     fault = in_words(&findings, result.as_ref().err());
                     result.map(|counters| CountedLaunch::new(launch.function.clone(), counters))
                 };
                 let Grid { blocks: grid, threads: block, shared_bytes } = grid;
-                let kernel = Kernel { function: own.to_raw().addr(), grid, block, shared_bytes };
-                // SAFETY: there is an argument for each parameter, of the parameter's size.
+                let kernel = Kernel { function: device_function.to_raw().addr(), grid, block, shared_bytes };
+                // SAFETY: `params::check` has checked that each parameter has an argument of the parameter's size.
                 let done = unsafe { libcuda::launch_with(kernel, &addresses, run) };
                 return match (done, fault) {
                     (_, Some(fault)) => Err(fault),
@@ -171,10 +172,13 @@ impl Backend {
                 };
             }
             let ([gx, gy, gz], [bx, by, bz]) = (grid.blocks, grid.threads);
-            // SAFETY: as above, and the driver copies them before it returns. A kernel that
-            // would reach the host's memory has failed on the simulator before (`Test::run`).
-            unsafe { loaded.stream.launch(&own, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &addresses) }
-                .map_err(&failed)?;
+            // SAFETY: `params::check` has checked that each parameter has an argument of the parameter's size, and the
+            // driver copies the arguments before it returns. A kernel that would access host memory has already failed
+            // on the simulator (`Test::run`).
+            unsafe {
+                loaded.stream.launch(&device_function, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &addresses)
+            }
+            .map_err(&failed)?;
             loaded.stream.synchronize().map_err(failed)?;
             Ok(None)
         };
@@ -188,7 +192,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// What went wrong in a launch: its findings and the fault that ended it.
+/// Describes the findings of a launch, or the fault that ended the launch.
 fn in_words(findings: &[Finding], error: Option<&LaunchError>) -> Option<String> {
     let mut diagnostics = Diagnostic::of_findings(findings);
     match error {
@@ -199,8 +203,8 @@ fn in_words(findings: &[Finding], error: Option<&LaunchError>) -> Option<String>
     (!diagnostics.is_empty()).then(|| format!("\n{}", texts(&diagnostics, Style::of_terminal(false))))
 }
 
-/// Runs a launch with this order of threads, as long as the machine lets kernels run by itself, and prints what it prints where
-/// tests print.
+/// Runs a launch with this order of threads and the simulator's default instruction limit. Prints the kernel's output
+/// where tests print.
 fn run_on_sim(
     simulator: &mut Simulator,
     launch: &Launch<'_>,
@@ -214,12 +218,12 @@ fn run_on_sim(
         None => ::report::run(simulator, launch, checks),
     };
     *simulator.config_mut() = before;
-    // By `print!`, so that it is shown with the test that it belongs to.
+    // Uses `print!`, so that the output appears with the test to which it belongs.
     print!("{}", String::from_utf8_lossy(&simulator.take_printed()));
     done
 }
 
 fn failed(doing: &'static str) -> impl Fn(CudaError) -> String {
-    // cust's own text asks the driver for one.
+    // cust's `Display` asks the driver for a text.
     move |error| format!("{doing} failed: {error:?}")
 }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-/// Memory of the device: `len` elements, freed at the end of the body.
+/// Memory on the device: `len` elements, freed at the end of the test's body.
 #[derive(Debug)]
 pub struct Buffer<T> {
     pub(crate) number: usize,
@@ -23,25 +23,25 @@ impl<T> Buffer<T> {
         Self { number, len, element: PhantomData }
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Returns whether the buffer has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The argument for a parameter `&[T]` or `&mut [T]`.
+    /// Returns the argument for a parameter `&[T]` or `&mut [T]`.
     #[must_use]
     pub fn slice(self) -> Slice<T> {
         Slice(self)
     }
 }
 
-/// A buffer for a parameter `&[T]` or `&mut [T]`: its pointer and its length, which [`Buffer::slice`] gives.
+/// A buffer for a parameter `&[T]` or `&mut [T]`: its pointer and its length. [`Buffer::slice`] creates it.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice<T>(pub(crate) Buffer<T>);

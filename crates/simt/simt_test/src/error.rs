@@ -3,12 +3,12 @@
 use std::fmt;
 use std::panic::Location;
 
-/// The result of a test and of its steps.
+/// The result of a test or of one of its steps.
 pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
-/// A step of a test that failed: the line of the test, the device, and why.
+/// A failed step of a test: the line of the test, the device, and the reason.
 ///
-/// `Debug` is the same text, because `cargo test` prints that of a test that returns it.
+/// `Debug` writes the same text as `Display`, because `cargo test` prints the `Debug` form of a returned error.
 #[derive(Clone)]
 pub struct Error {
     at: &'static Location<'static>,
@@ -27,7 +27,7 @@ impl Error {
     }
 }
 
-/// The result of a step, with the line of the test that called for it in its error.
+/// Adds the line of the calling test to the error of a step.
 #[track_caller]
 pub(crate) fn located<T>(result: Result<T, impl ToString>) -> Result<T> {
     let at = Location::caller();
@@ -40,7 +40,7 @@ impl fmt::Display for Error {
         if let Some(on) = &self.on {
             write!(f, " {on}:")?;
         }
-        // Diagnostics begin on a line of their own.
+        // Diagnostics begin on a new line.
         let blank = if self.what.starts_with('\n') { "" } else { " " };
         write!(f, "{blank}{}", self.what)
     }

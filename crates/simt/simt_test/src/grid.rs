@@ -9,23 +9,24 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid of so many blocks with so many threads each, in x, y and z.
+    /// Creates a grid from the numbers of blocks and threads per block in x, y and z.
     #[must_use]
     pub fn new(blocks: [u32; 3], threads: [u32; 3]) -> Self {
         Self { blocks, threads, shared_bytes: 0 }
     }
 
-    /// The fewest blocks of so many threads that have a thread for each of `n` elements; at least one.
+    /// Creates the smallest one-dimensional grid with a thread for each of `n` elements: at least one block, with
+    /// `threads` threads per block.
     ///
     /// # Panics
-    /// When `threads` is 0, and when the grid has more blocks than any can have.
+    /// Panics when `threads` is 0, or when the grid would have more blocks than a grid can have.
     #[must_use]
     pub fn covering(n: usize, threads: u32) -> Self {
         let blocks = u32::try_from(n.div_ceil(threads as usize).max(1)).expect("a grid has fewer than 2^31 blocks");
         Self::new([blocks, 1, 1], [threads, 1, 1])
     }
 
-    /// The same with so many bytes of dynamic shared memory for each block.
+    /// Returns the same grid with this number of bytes of dynamic shared memory per block.
     #[must_use]
     pub fn shared(self, bytes: u32) -> Self {
         Self { shared_bytes: bytes, ..self }

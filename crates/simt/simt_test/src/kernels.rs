@@ -18,35 +18,35 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// The kernels of a crate of this package folder, compiled for compute capability 7.5 with line tables.
-    /// [`kernels!`](crate::kernels) gives the folder of the crate that it stands in.
+    /// Compiles the kernels of the crate in this package folder for compute capability 7.5, with line tables.
+    /// [`kernels!`](crate::kernels) passes the folder of the calling crate.
     ///
     /// # Errors
-    /// As [`Kernels::build`].
+    /// Returns the errors of [`Kernels::build`].
     #[track_caller]
     pub fn of_crate(folder: impl AsRef<Path>) -> Result<&'static Self> {
         static BUILT: Mutex<BTreeMap<PathBuf, Result<&'static Kernels, String>>> = Mutex::new(BTreeMap::new());
         let folder = folder.as_ref();
-        // Tests of one program run at the same time: the first builds, the others wait for it.
+        // Tests of a program run concurrently: the first test builds, and the others wait for it.
         let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
         let build = || build(CudaBuilder::new(folder).arch(NvvmArch::Compute75));
         located(built.entry(folder.to_owned()).or_insert_with(build).clone())
     }
 
-    /// The kernels of a crate, compiled as the builder says.
+    /// Compiles the kernels of a crate with the settings of the builder.
     ///
     /// # Errors
-    /// When there is no crate, when it does not compile for the device, when this machine lacks the device's compiler, and
-    /// when the simulator cannot read the PTX.
+    /// Returns an error when the crate does not exist or does not compile for the device, this machine lacks the
+    /// device's compiler, or the simulator cannot read the PTX.
     #[track_caller]
     pub fn build(builder: CudaBuilder) -> Result<&'static Self> {
         located(build(builder))
     }
 
-    /// Kernels that are PTX already.
+    /// Loads kernels from PTX.
     ///
     /// # Errors
-    /// When the simulator cannot read the PTX; it names the line.
+    /// Returns an error with the line when the simulator cannot read the PTX.
     #[track_caller]
     pub fn from_ptx(ptx: impl Into<String>) -> Result<&'static Self> {
         located(from_ptx(ptx.into()))
@@ -60,11 +60,11 @@ fn build(builder: CudaBuilder) -> Result<&'static Kernels, String> {
 
 fn from_ptx(ptx: String) -> Result<&'static Kernels, String> {
     let module = Module::from_ptx(ptx.as_str()).map_err(refused)?;
-    // Kernels live as long as the test program, as its code does.
+    // Kernels live as long as the test program.
     Ok(Box::leak(Box::new(Kernels { ptx, module })))
 }
 
-/// What is said of PTX that the simulator does not run.
+/// Describes an error for PTX that the simulator cannot run.
 pub(crate) fn refused(error: LoadError) -> String {
     let drawn = Diagnostic::of_load_error(&error, "PTX").text(Style::of_terminal(false));
     if drawn.lines().count() > 1 { format!("\n{drawn}") } else { error.to_string() }

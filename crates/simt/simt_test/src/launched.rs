@@ -1,4 +1,4 @@
-//! A launch that has run, and the counters that a test holds.
+//! A finished launch, and the counters that a test checks.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -6,11 +6,11 @@ use profile::{CountedLaunch, Counter};
 
 use crate::error::{Error, Result};
 
-/// A launch that has run to its end.
+/// A finished launch.
 #[derive(Debug)]
 pub struct Launched {
     kernel: String,
-    /// `None` on a GPU, which counts nothing.
+    /// `None` on a GPU, which does not count.
     counted: Option<CountedLaunch>,
 }
 
@@ -19,12 +19,12 @@ impl Launched {
         Self { kernel: kernel.to_owned(), counted }
     }
 
-    /// Makes sure that a counter of the launch lies in a range: `..=4.0`, `..=0`, `1000..2000`. So a test notices a change that
-    /// breaks coalescing or brings bank conflicts. The simulator counts as Nsight Compute does; on a GPU, nothing is counted
-    /// and the test goes on.
+    /// Checks that a counter of the launch lies in a range: `..=4.0`, `..=0`, `1000..2000`. A test thus detects a
+    /// change that breaks coalescing or causes bank conflicts. The simulator counts in the same way as Nsight Compute.
+    /// On a GPU, nothing is counted and the check passes.
     ///
     /// # Errors
-    /// When the counter lies outside: the error has the source line that costs most.
+    /// Returns an error when the counter lies outside the range. The error names the source line with the highest cost.
     #[track_caller]
     pub fn expect<N: Copy + Into<f64>>(self, counter: Counter, range: impl RangeBounds<N>) -> Result<Self> {
         let Some(counted) = &self.counted else { return Ok(self) };
@@ -36,7 +36,7 @@ impl Launched {
         let line = counted.costliest(counter).filter(|line| line.number > 0.0);
         let line = line.map_or(String::new(), |line| format!("; most at {}: {}", line.place, rounded(line.number)));
         Err(Error::new(format!(
-            "kernel `{}`: {} are {}, expected are {}{line}",
+            "kernel `{}`: {} are {}, expected {}{line}",
             self.kernel,
             counter.name(),
             rounded(number),
@@ -53,7 +53,7 @@ fn bound<N: Copy + Into<f64>>(bound: Bound<&N>) -> Bound<f64> {
     }
 }
 
-/// A range in words: `at most 4`, `4 to 8`.
+/// Formats a range: `at most 4`, `at least 4 and at most 8`.
 fn words(from: Bound<f64>, to: Bound<f64>) -> String {
     let least = match from {
         Bound::Included(number) => Some(format!("at least {}", rounded(number))),
@@ -68,7 +68,7 @@ fn words(from: Bound<f64>, to: Bound<f64>) -> String {
     least.into_iter().chain(most).collect::<Vec<_>>().join(" and ")
 }
 
-/// A whole number as it is, any other with two decimals.
+/// Formats a number: whole numbers without decimals, other numbers with two.
 fn rounded(number: f64) -> String {
     match number.fract() == 0.0 {
         true => format!("{number:.0}"),

@@ -1,4 +1,4 @@
-//! Tests of GPU kernels: written beside the kernel, run by `cargo test`, on any machine.
+//! Tests of GPU kernels that live next to the kernels and run with `cargo test` on any machine.
 //!
 //! ```no_run
 //! // In the crate of kernels, with `simt_test` among its dev-dependencies:
@@ -21,13 +21,13 @@
 //! }
 //! ```
 //!
-//! [`kernels!`] compiles the crate that it stands in to PTX, once in each test program. [`Test::run`] runs the body for
-//! each size on the simulator `simt`, which needs no GPU and [checks](Test::checks) what kernels do for accesses
-//! out of bounds, values that nobody wrote, data races and threads that wait for ever, and then on the first GPU, if there is one. The environment variable [`DEVICE`] chooses one
-//! of the two. An [`Error`] begins with the line of the test that it comes from.
+//! [`kernels!`] compiles the calling crate to PTX, once per test program. [`Test::run`] runs the body for each size on the
+//! simulator `simt`, which does not need a GPU. The simulator [checks](Test::checks) for accesses out of bounds,
+//! uninitialized values, data races and threads that wait forever. The body then runs on the first GPU, if there is one.
+//! The environment variable [`DEVICE`] chooses one of the two. An [`Error`] begins with the line of the test that caused it.
 //!
-//! In: kernels as PTX or as a crate, and values. Out: a test that passes, or an error for people. This crate must not know
-//! how kernels are compiled (`cuda_builder` does) or run (`simt` and the driver do).
+//! Inputs: kernels as PTX or as a crate, and values. Outputs: a test that passes, or an error for people. This crate must not
+//! know how kernels are compiled (by `cuda_builder`) or run (by `simt` and the driver).
 
 mod argument;
 mod backend;
@@ -56,19 +56,19 @@ pub use simt_check::{Check, Checks};
 use backend::Backend;
 use error::located;
 
-/// The environment variable that chooses where tests run: `sim`, `gpu`, or, if it is not set, `all`: the simulator, and
-/// the GPU where there is one.
+/// The environment variable that chooses where tests run: `sim`, `gpu` or `all`. The default, `all`, is the simulator
+/// and, if there is one, the GPU.
 ///
-/// On some systems a GPU reaches the host's memory by the host's own addresses, and a kernel that takes a number for an
-/// address would write into the test program. There the simulator comes first always, and checks that kernels access
-/// their buffers only.
+/// On some systems, a GPU can access host memory by host addresses. A kernel that uses a number as an address would
+/// then write into the test program. On these systems, the simulator always runs first and checks that kernels access
+/// only their buffers.
 pub const DEVICE: &str = "SIMT_TEST_DEVICE";
 
 pub use report::REPORT;
 
-/// The kernels of the crate that this stands in, compiled at its first use in each program.
+/// Compiles the kernels of the calling crate at the first use in each program.
 ///
-/// It is a `Result<&'static Kernels, Error>`.
+/// The value is a `Result<&'static Kernels, Error>`.
 #[macro_export]
 macro_rules! kernels {
     () => {
@@ -81,14 +81,14 @@ macro_rules! kernels {
 #[macro_export]
 macro_rules! args {
     ($($argument:expr),* $(,)?) => {{
-        #[allow(unused_mut, reason = "where there are no arguments")]
+        #[allow(unused_mut, reason = "`values` is not changed if there are no arguments")]
         let mut values = $crate::Values::default();
         $($crate::Argument::add_to($argument, &mut values);)*
         values
     }};
 }
 
-/// How a kernel is tested.
+/// The settings of a test.
 #[derive(Debug, Clone)]
 #[must_use = "nothing is tested before `run`"]
 pub struct Test {
@@ -100,30 +100,32 @@ pub struct Test {
 }
 
 impl Test {
-    /// A test of these kernels, of size 0, with equal results, on the simulator's fixed schedule.
+    /// Creates a test of these kernels: size 0, no tolerance, and the simulator's fixed schedule.
     pub fn new(kernels: &'static Kernels) -> Self {
         Self { kernels, sizes: vec![0], tolerance: 0.0, schedules: vec![Schedule::Fixed], checks: Checks::ALL }
     }
 
-    /// Runs the body once for each size, which is what [`Device::size`] gives.
+    /// Runs the body once for each size. [`Device::size`] returns the size.
     pub fn sizes(self, sizes: impl IntoIterator<Item = usize>) -> Self {
         Self { sizes: sizes.into_iter().collect(), ..self }
     }
 
-    /// Lets floats differ by so much from what is [expected](Device::expect), relative to it; absolute for those below 1.
+    /// Sets the allowed difference between floats and their [expected](Device::expect) values: relative, and absolute
+    /// for values below 1.
     pub fn tolerance(self, tolerance: f64) -> Self {
         Self { tolerance, ..self }
     }
 
-    /// Runs the body under so many further orders of the threads on the simulator, chosen at random: where results
-    /// depend on the order, the kernel has a race.
+    /// Runs the body under `count` additional random orders of the threads on the simulator. If results depend on the
+    /// order, the kernel has a race.
     pub fn schedules(self, count: u64) -> Self {
         let random = (1..=count).map(Schedule::Random);
         Self { schedules: std::iter::once(Schedule::Fixed).chain(random).collect(), ..self }
     }
 
-    /// Lets the simulator check kernels for these faults only, which need not show in results; without this, for all: accesses
-    /// outside of their object, values that nobody wrote, data races, and barriers that threads do not come to as they have to.
+    /// Restricts the sanitizers on the simulator, which find faults even if results are correct. By default all run:
+    /// accesses outside an object, uninitialized values, data races, and barriers that threads do not reach as
+    /// required.
     pub fn checks(self, checks: Checks) -> Self {
         Self { checks, ..self }
     }
@@ -131,8 +133,8 @@ impl Test {
     /// Runs the test.
     ///
     /// # Errors
-    /// The first error of the body, with the device and the size at which it happened; and an error when [`DEVICE`] asks
-    /// for a GPU and there is none, or has another value.
+    /// Returns the first error of the body, with its device and size. Also returns an error when [`DEVICE`] requests a
+    /// GPU but there is none, or when it has an invalid value.
     #[track_caller]
     pub fn run<R>(self, mut body: impl FnMut(&mut Device) -> Result<R>) -> Result {
         let chosen = std::env::var(DEVICE).unwrap_or_else(|_| "all".to_owned());
@@ -140,7 +142,7 @@ impl Test {
             "all" => (true, Backend::has_gpu()),
             "sim" => (true, false),
             "gpu" => (false, true),
-            other => return Err(Error::new(format!("{DEVICE} is `{other}`; it can be all, sim or gpu"))),
+            other => return Err(Error::new(format!("{DEVICE} is `{other}`; use all, sim or gpu"))),
         };
         let mut checks = self.checks;
         if on_gpu && Backend::gpu_reaches_host_memory() {
@@ -152,7 +154,7 @@ impl Test {
             for &schedule in &orders {
                 let mut device =
                     Device::new(located(Backend::open(self.kernels, schedule, checks))?, size, self.tolerance);
-                // The test program shows it only where the test fails; a panic of the body does not name the device.
+                // `cargo test` shows this line only if the test fails. A panic in the body does not name the device.
                 println!("{device}");
                 body(&mut device).map_err(|error| error.on(&device))?;
             }

@@ -1,4 +1,4 @@
-//! Comparing results with what is expected.
+//! Compares results with expected values.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 /// A type of results that a test can compare.
 pub trait Number: Pod + Debug {
-    /// Whether a result is as expected; `tolerance` is for floats only, and NaN is as expected where it is.
+    /// Returns whether a result matches the expected value. `tolerance` applies only to floats, and NaN matches NaN.
     fn is_near(self, expected: Self, tolerance: f64) -> bool;
 }
 
@@ -41,6 +41,6 @@ where
     [T; N]: Pod,
 {
     fn is_near(self, expected: Self, tolerance: f64) -> bool {
-        self.iter().zip(expected).all(|(own, expected)| own.is_near(expected, tolerance))
+        self.iter().zip(expected).all(|(found, expected)| found.is_near(expected, tolerance))
     }
 }

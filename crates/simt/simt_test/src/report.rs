@@ -7,17 +7,17 @@ use devices::Description;
 use report::Report;
 
 /// The environment variable that names the file of a report about the kernels that tests launch on the simulator:
-/// `report.html`, `report.json` or `report.csv`. Relative to the package's folder. The second test program of a run writes
-/// `report-2.html`.
+/// `report.html`, `report.json` or `report.csv`. The path is relative to the package's folder. The second test program
+/// of a run writes `report-2.html`.
 pub const REPORT: &str = "SIMT_TEST_REPORT";
-/// The device that times are predicted for.
+/// The device for which times are predicted.
 const DEVICE: &str = "h100";
 
-/// The report, if one was asked for and can be written.
+/// Returns the report, if it was requested and can be written.
 pub(crate) fn of_tests() -> Option<&'static Report> {
     static OPEN: LazyLock<Option<Report>> = LazyLock::new(|| {
         let path = std::env::var_os(REPORT).filter(|path| !path.is_empty())?;
-        // Cargo runs the programs of all tests, one after the other.
+        // Cargo runs the test programs one after another.
         let path = match run() {
             Some(run) => report::files::numbered(Path::new(&path), &run),
             None => path.into(),
@@ -34,7 +34,7 @@ pub(crate) fn of_tests() -> Option<&'static Report> {
 fn open(path: &Path) -> Result<Report, String> {
     let program = std::env::current_exe().ok();
     let program = program.as_deref().and_then(Path::file_stem).map_or("tests".into(), |name| name.to_string_lossy());
-    // Cargo adds a hash to the name.
+    // Cargo appends a hash to the name.
     let program = program.rsplit_once('-').map_or(&*program, |(name, _)| name).to_owned();
     let device = Description::open(DEVICE).map_err(|error| error.to_string())?;
     let report = Report::new(path, program, device, 0, |_, _| None)?;
@@ -42,7 +42,7 @@ fn open(path: &Path) -> Result<Report, String> {
     Ok(report)
 }
 
-/// What tells this run of cargo from others: its process.
+/// Returns an identifier of this run of cargo: its process.
 #[cfg(unix)]
 fn run() -> Option<String> {
     std::env::var_os("CARGO").map(|_| std::os::unix::process::parent_id().to_string())

@@ -1,8 +1,9 @@
-//! What the harness says when a test or its kernel is wrong.
+//! The errors of the harness when a test or its kernel is wrong.
 
 use simt_test::{Counter, Device, Grid, Kernels, Plain, Result, Test, args};
 
-/// `triple(data, n)`: multiplies each of `n` words by three; the last thread of a block goes past the end where `n` does.
+/// `triple(data, n)` multiplies each of `n` words by three. The last thread of a block accesses memory past the end if
+/// `n` does.
 const TRIPLE: &str = "
     .version 8.0 .target sm_80 .address_size 64
     .visible .entry triple(.param .u64 data, .param .u32 n) {
@@ -19,7 +20,7 @@ const TRIPLE: &str = "
         ret;
     }";
 
-/// Runs a body on the kernels above, on the simulator and for sizes 3 and 5.
+/// Runs a body with the kernels above on the simulator, for sizes 3 and 5.
 #[track_caller]
 fn run<R>(body: impl FnMut(&mut Device) -> Result<R>) -> Result {
     Test::new(Kernels::from_ptx(TRIPLE)?).sizes([3, 5]).schedules(1).run(body)
@@ -36,7 +37,7 @@ fn fails<R>(body: impl FnMut(&mut Device) -> Result<R>, words: &[&str]) {
 }
 
 #[test]
-fn a_right_kernel_passes_for_every_size_and_schedule() -> Result {
+fn a_correct_kernel_passes_for_every_size_and_schedule() -> Result {
     let mut seen = Vec::new();
     run(|device| {
         seen.push(device.to_string());
@@ -60,14 +61,14 @@ fn wrong_results_name_the_first_and_the_device() {
             device.launch("triple", Grid::new([1; 3], [32, 1, 1]), args![data, 2u32])?;
             device.expect(data, &[3, 7, 9])
         },
-        &["sim, size 3: element 1 is 6, expected is 7; 2 of 3 differ"],
+        &["sim, size 3: element 1 is 6, expected 7; 2 of 3 differ"],
     );
     fails(
         |device| {
             let data = device.zeroed::<u32>(2)?;
             device.expect(data, &[0])
         },
-        &["the buffer has 2 elements, expected are 1"],
+        &["the buffer has 2 elements, expected 1"],
     );
 }
 
@@ -78,12 +79,12 @@ fn floats_are_compared_with_a_tolerance() -> Result {
         device.expect(found, &[1000.0, 0.0, f32::NAN, f32::INFINITY])
     };
     Test::new(Kernels::from_ptx(TRIPLE)?).tolerance(1e-3).run(close)?;
-    fails(close, &["element 0 is 1000.5, expected is 1000.0; 2 of 4 differ"]);
+    fails(close, &["element 0 is 1000.5, expected 1000.0; 2 of 4 differ"]);
     Ok(())
 }
 
 #[test]
-fn arguments_that_do_not_fit() {
+fn mismatched_arguments_are_errors() {
     let grid = Grid::new([1; 3], [32, 1, 1]);
     fails(
         |device| {
@@ -116,7 +117,7 @@ fn a_kernel_that_fails_names_the_thread() {
 }
 
 #[test]
-fn more_shared_memory_than_the_usual() -> Result {
+fn shared_memory_beyond_the_default_limit() -> Result {
     let ptx = "
     .version 8.0 .target sm_80 .address_size 64
     .extern .shared .align 4 .b8 more[];
@@ -138,21 +139,21 @@ fn more_shared_memory_than_the_usual() -> Result {
         device.launch("both", Grid::new([1; 3], [1; 3]).shared(40 << 10), args![to])?;
         device.expect(to, &[75])?;
         let error = device.launch("both", Grid::new([1; 3], [1; 3]).shared(1 << 20), args![to]);
-        let error = error.expect_err("no device has so much").to_string();
+        let error = error.expect_err("too much shared memory for any device").to_string();
         assert!(!device.to_string().starts_with("sim") || error.contains("kernel `both`: 1048576 bytes"), "{error}");
         Ok(())
     })
 }
 
 #[test]
-fn kernels_that_are_not_there_or_cannot_be_read() {
-    let error = Kernels::from_ptx(".version 8.0 .target sm_80 .address_size 64 nonsense").expect_err("it is no PTX");
+fn missing_or_invalid_kernels_are_errors() {
+    let error = Kernels::from_ptx(".version 8.0 .target sm_80 .address_size 64 nonsense").expect_err("invalid PTX");
     assert!(error.to_string().contains("--> PTX:1:45"), "{error:?}");
     let error = Kernels::of_crate("/nowhere").expect_err("there is no such folder").to_string();
     assert!(error.contains("/nowhere is not the folder of a crate"), "{error}");
 }
 
-/// `fill(data: &mut [f32], by: f32, more: &[u32])`, with the comments of `cuda_builder`.
+/// `fill(data: &mut [f32], by: f32, more: &[u32])`, with the comments that `cuda_builder` writes.
 const FILL: &str = "
     .version 8.0 .target sm_80 .address_size 64
     .visible .entry fill(
@@ -170,7 +171,7 @@ const FILL: &str = "
     }";
 
 #[test]
-fn arguments_of_another_kind_name_the_parameter() -> Result {
+fn errors_of_mismatched_types_name_the_parameter() -> Result {
     let one = Grid::new([1; 3], [1; 3]);
     Test::new(Kernels::from_ptx(FILL)?).run(|device| {
         let (floats, more) = (device.zeroed::<f32>(4)?, device.upload(&[1u32, 2])?);
@@ -197,7 +198,7 @@ fn arguments_of_another_kind_name_the_parameter() -> Result {
                 args![floats, 2.5f32, more, 4u64, 2u64],
                 "argument 1 has 4 bytes (`f32`), but the parameter `data.len(): usize`",
             ),
-            // The length is that of another buffer.
+            // The length belongs to another buffer.
             (args![floats, 5usize, 2.5f32, more.slice()], "argument 1, the length of `data: &mut [f32]`, is 5"),
         ] {
             let error = device.launch("fill", one, arguments).expect_err(words).to_string();
@@ -207,7 +208,7 @@ fn arguments_of_another_kind_name_the_parameter() -> Result {
     })
 }
 
-/// `gather(data, n)`: doubles every 32nd word; line 9 of the text is the load.
+/// `gather(data, n)` doubles every 32nd word. Line 9 of the text is the load.
 const GATHER: &str = ".version 8.0
 .target sm_80
 .address_size 64
@@ -223,7 +224,7 @@ const GATHER: &str = ".version 8.0
 }";
 
 #[test]
-fn a_counter_outside_of_its_range_names_the_line_that_costs_most() -> Result {
+fn a_counter_outside_its_range_names_the_costliest_line() -> Result {
     if std::env::var(simt_test::DEVICE).is_ok_and(|chosen| chosen == "gpu") {
         return Ok(());
     }
@@ -237,23 +238,23 @@ fn a_counter_outside_of_its_range_names_the_line_that_costs_most() -> Result {
     held(Counter::SectorsPerRequest, 32.0)?;
     let error = held(Counter::SectorsPerRequest, 4.0).expect_err("each lane has a sector").to_string();
     assert!(error.starts_with(&format!("{}:", file!())), "{error}");
-    for words in ["kernel `gather`", "sectors per request are 32, expected are at most 4", "of the PTX: 32"] {
+    for words in ["kernel `gather`", "sectors per request are 32, expected at most 4", "of the PTX: 32"] {
         assert!(error.contains(words), "`{words}` is not in: {error}");
     }
     let none = held(Counter::LocalRequests, -1.0).expect_err("there are 0").to_string();
     assert!(
-        none.contains("requests to local memory are 0, expected are at most -1") && !none.contains("most at"),
+        none.contains("requests to local memory are 0, expected at most -1") && !none.contains("most at"),
         "{none}"
     );
     Ok(())
 }
 
 #[test]
-fn the_kernels_of_tests_are_explained_where_it_is_asked_for() {
+fn the_kernels_of_tests_are_explained_on_request() {
     let path = std::env::temp_dir().join(format!("simt-test-report-{}.html", std::process::id()));
-    let this = std::env::current_exe().expect("a program knows where it is");
-    let one = "a_counter_outside_of_its_range_names_the_line_that_costs_most";
-    // Without `CARGO`, so that this run of cargo does not give the file another number.
+    let this = std::env::current_exe().expect("the path of this program");
+    let one = "a_counter_outside_its_range_names_the_costliest_line";
+    // Removes `CARGO`, so that this run of cargo does not number the file.
     let done = std::process::Command::new(this)
         .args(["--exact", one])
         .env(simt_test::REPORT, &path)
@@ -264,7 +265,7 @@ fn the_kernels_of_tests_are_explained_where_it_is_asked_for() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success() && said.contains("SIMT_TEST_REPORT: 1 kernel, 3 launches: "), "{said}");
     let page = std::fs::read_to_string(&path).expect("the report");
-    std::fs::remove_file(&path).expect("it is ours");
+    std::fs::remove_file(&path).expect("the report can be removed");
     for words in ["<h1>errors</h1>", "gather", "ld.global.u32 %r2, [%rd2];"] {
         assert!(page.contains(words), "`{words}` is not in: {page}");
     }

@@ -1,7 +1,7 @@
-//! The memory instructions of an entry in PTX, and in the SASS that `ptxas` makes of it. They explain why a hardware
+//! The memory instructions of an entry in PTX, and in the SASS that `ptxas` generates. They explain why a hardware
 //! counter, which counts SASS, differs from a count of the PTX.
 //!
-//! Both are static counts: each instruction counts once, however often it is executed.
+//! Both counts are static: each instruction counts once, however often it is executed.
 
 mod compare;
 mod ptx;
@@ -20,7 +20,7 @@ use crate::error::Error;
 use crate::ptxas;
 use crate::{Found, Tool};
 
-/// Defines [`Kind`] from a list of the kinds with SASS's names.
+/// Defines [`Kind`] from a list of kinds with their SASS names.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal,)*) => {
         /// The kind of a memory instruction, named after SASS.
@@ -30,10 +30,10 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// All of them.
+            /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// SASS's name for it.
+            /// Returns the SASS name of the kind.
             #[must_use]
             pub fn name(self) -> &'static str {
                 match self {
@@ -59,13 +59,13 @@ kinds! {
     Atom = "ATOM",
     /// REDG or RED, `red.global`, and `atom.global` whose result is not used.
     Red = "RED",
-    /// A RED by the lane that a warp elects, for all of its lanes.
+    /// A RED by one elected lane for all lanes of the warp.
     RedOfOne = "RED by one lane",
     /// `atom.shared` and `red.shared`.
     Atoms = "ATOMS",
-    /// An `atom.shared` that adds 1: the lanes that add to the same word are counted and added at once.
+    /// An `atom.shared` that adds 1. Lanes that add to the same word are counted and added in one step.
     AtomsPopc = "ATOMS.POPC.INC",
-    /// `ld.local`; in SASS also the reload of spilled registers.
+    /// `ld.local`; in SASS also the reloads of spilled registers.
     Ldl = "LDL",
     /// `st.local`.
     Stl = "STL",
@@ -80,7 +80,7 @@ kinds! {
 pub struct Access {
     /// The kind.
     pub kind: Kind,
-    /// The size that a thread accesses, in bits.
+    /// The number of bits that a thread accesses.
     pub bits: u32,
     /// Whether it is predicated.
     pub predicated: bool,
@@ -109,32 +109,32 @@ impl Counts {
         *self.0.entry(access).or_default() += 1;
     }
 
-    /// The forms that occur, with the number of instructions of each.
+    /// Returns the forms that occur, with the number of instructions of each.
     pub fn iter(&self) -> impl Iterator<Item = (Access, u32)> {
         self.0.iter().map(|(&access, &count)| (access, count))
     }
 
-    /// The number of instructions of a kind.
+    /// Returns the number of instructions of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> u32 {
         self.sum(kind, |_| 1)
     }
 
-    /// The number of predicated instructions of a kind.
+    /// Returns the number of predicated instructions of a kind.
     #[must_use]
     pub fn predicated(&self, kind: Kind) -> u32 {
         self.sum(kind, |access| u32::from(access.predicated))
     }
 
-    /// The bytes that a thread accesses if it executes each of them once.
+    /// Returns the number of bytes that a thread accesses if it executes each instruction of a kind once.
     #[must_use]
     pub fn bytes(&self, kind: Kind) -> u32 {
         self.sum(kind, |access| access.bits / 8)
     }
 
     fn sum(&self, kind: Kind, of: impl Fn(Access) -> u32) -> u32 {
-        let own = self.iter().filter(|(access, _)| access.kind == kind);
-        own.map(|(access, count)| count * of(access)).sum()
+        let accesses = self.iter().filter(|(access, _)| access.kind == kind);
+        accesses.map(|(access, count)| count * of(access)).sum()
     }
 }
 
@@ -158,17 +158,18 @@ impl FromIterator<Access> for Counts {
 /// An entry's memory instructions before and after `ptxas`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Accesses {
-    /// In the PTX.
+    /// The counts in the PTX.
     pub ptx: Counts,
-    /// In the machine code.
+    /// The counts in the machine code.
     pub sass: Counts,
 }
 
-/// Counts an entry's memory instructions in a PTX text and in the machine code that `ptxas` makes of it for an
+/// Counts an entry's memory instructions in a PTX text and in the machine code that `ptxas` generates from it for an
 /// architecture.
 ///
 /// # Errors
-/// When [`ptxas::sass`] fails, and with [`Error::Unread`] when the PTX or the machine code has no such entry.
+/// Returns the errors of [`ptxas::sass`], and [`Error::Unread`] when the PTX or the machine code does not contain the
+/// entry.
 pub fn of_entry(ptxas: &Found, nvdisasm: &Found, ptx: &str, entry: &str, arch: &str) -> Result<Accesses, Error> {
     let unread = |tool| Error::Unread { tool, what: format!("the entry {entry}") };
     let counted = of_ptx(ptx, entry).ok_or_else(|| unread(Tool::Ptxas))?;

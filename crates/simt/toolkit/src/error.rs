@@ -1,14 +1,14 @@
-//! The errors of running a tool.
+//! Errors from running a tool.
 
 use std::path::PathBuf;
 
 use locate::nvidia::{Tool, Unavailable};
 
-/// The reason why a tool did not do its work.
+/// The reason why a tool failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The tool was not found, or those that were found cannot be used.
+    /// The tool was not found, or the tools that were found cannot be used.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
     /// The tool cannot be started.
@@ -20,27 +20,27 @@ pub enum Error {
         why: String,
     },
     /// The tool failed.
-    #[error("{} refused{}: {said}", .tool.name(), .what)]
+    #[error("{} rejected{}: {said}", .tool.name(), .what)]
     Refused {
         /// The tool.
         tool: Tool,
-        /// The input that it refused, with a space before it; empty when that is clear.
+        /// The rejected input, with a leading space; empty if the input is clear from the context.
         what: String,
         /// The tool's message, with its line breaks.
         said: String,
     },
     /// `ptxas` does not know the architecture.
-    #[error("ptxas {version} knows no {arch}; it knows {}", .known.join(", "))]
+    #[error("ptxas {version} does not know {arch}; it knows {}", .known.join(", "))]
     UnknownArch {
-        /// The architecture that was asked for.
+        /// The requested architecture.
         arch: String,
         /// The assembler's version.
         version: String,
-        /// The architectures that it assembles for, oldest first.
+        /// The architectures that the assembler supports, oldest first.
         known: Vec<String>,
     },
-    /// The tool succeeded, but its output does not contain what was asked for.
-    #[error("{} says nothing of {what}: its output has a form that is not known here", .tool.name())]
+    /// The tool succeeded, but its output does not contain the requested content.
+    #[error("the output of {} does not contain {what}: its format is not known", .tool.name())]
     Unread {
         /// The tool.
         tool: Tool,

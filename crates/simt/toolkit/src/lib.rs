@@ -1,5 +1,5 @@
-//! NVIDIA's tools, for every program of this workspace: the resource usage that `ptxas` reports for a kernel, and the
-//! machine code that it makes. The crate `locate` finds the tools.
+//! NVIDIA's tools, for all programs of this workspace: the resource usage that `ptxas` reports for a kernel, and the
+//! machine code that it generates. The crate `locate` finds the tools.
 //!
 //! ```no_run
 //! use toolkit::{Tool, ptxas};
@@ -22,10 +22,10 @@ pub use error::Error;
 pub use locate::nvidia::{Found, Tool, Unavailable};
 pub use usage::Usage;
 
-/// Looks for a tool, as [`locate::nvidia::find`] does.
+/// Looks for a tool in the same way as [`locate::nvidia::find`].
 ///
 /// # Errors
-/// [`Error::Unavailable`] when there is none, and when those that were found cannot be used.
+/// Returns [`Error::Unavailable`] when no tool is found, or when no found tool can be used.
 pub fn find(tool: Tool) -> Result<Found, Error> {
     locate::nvidia::find(tool).map_err(Error::from)
 }

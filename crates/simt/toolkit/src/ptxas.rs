@@ -1,4 +1,4 @@
-//! PTX to SASS with `ptxas` and `nvdisasm`.
+//! Compiles PTX to SASS with `ptxas` and `nvdisasm`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,49 +15,50 @@ use crate::error::Error;
 use crate::usage::{self, Usage};
 use crate::{Found, Tool};
 
-/// The name of the text in `ptxas`'s messages.
+/// The name of the PTX in `ptxas`'s messages.
 const SOURCE: &str = "kernels.ptx";
 
 /// Assembles a PTX text for an architecture such as `sm_90`, and returns the resource usage of each of its functions,
 /// by name. The machine code is discarded.
 ///
 /// # Errors
-/// [`Error::UnknownArch`] when this `ptxas` does not know the architecture, [`Error::Refused`] when it rejects the
-/// text for another reason.
+/// Returns [`Error::UnknownArch`] when this `ptxas` does not know the architecture, and [`Error::Refused`] when it
+/// rejects the text for another reason.
 pub fn usages(ptxas: &Found, ptx: &str, arch: &str) -> Result<BTreeMap<String, Usage>, Error> {
     let folder = scratch()?;
     let said = assemble(ptxas, ptx, arch, folder.path(), &["-v"])?;
     Ok(usage::parse(&said))
 }
 
-/// Returns the resource usage of an entry of a PTX text that is assembled for an architecture, by the `ptxas` that
+/// Returns the resource usage of an entry of a PTX text, assembled for an architecture by the `ptxas` that
 /// [`find`](crate::find) finds.
 ///
 /// # Errors
-/// [`Error::Unavailable`] when there is no `ptxas`, [`Error::Unread`] when the text has no such entry; those of [`usages`].
+/// Returns [`Error::Unavailable`] when there is no `ptxas`, [`Error::Unread`] when the text does not contain the entry,
+/// and the errors of [`usages`].
 pub fn usage(ptx: &str, entry: &str, arch: &str) -> Result<Usage, Error> {
-    // Found once, because asking a tool for its version starts a process.
+    // Searched once, because asking a tool for its version starts a process.
     static FOUND: OnceLock<Result<Found, Error>> = OnceLock::new();
     let ptxas = FOUND.get_or_init(|| crate::find(Tool::Ptxas)).as_ref().map_err(Clone::clone)?;
     let missing = || Error::Unread { tool: Tool::Ptxas, what: format!("the entry {entry}") };
     Ok(*usages(ptxas, ptx, arch)?.get(entry).ok_or_else(missing)?)
 }
 
-/// Returns the [`usage`](fn@usage) of an entry of a PTX text for `target`, from which only this entry is assembled. A target such as
-/// `sm_90a` is assembled for itself alone, any other one for `arch`.
+/// Returns the [`usage`](fn@usage) of an entry of a PTX text for `target`. Only this entry is assembled. An
+/// architecture-specific target such as `sm_90a` is assembled for that target, and any other target for `arch`.
 ///
 /// # Errors
-/// Those of [`usage`](fn@usage).
+/// Returns the errors of [`usage`](fn@usage).
 pub fn usage_of(ptx: &str, entry: &str, target: &str, arch: &str) -> Result<Usage, Error> {
     let part = extract(&Outline::new(ptx), entry, SourceLines::Drop).map_or(Cow::Borrowed(ptx), Cow::Owned);
     usage(&part, entry, if target.ends_with(['a', 'f']) { target } else { arch })
 }
 
-/// Assembles a PTX text for an architecture and disassembles one entry of it. With `lines`, the source lines are
-/// written between the instructions.
+/// Assembles a PTX text for an architecture and disassembles one of its entries. If `lines` is true, the source lines
+/// appear between the instructions.
 ///
 /// # Errors
-/// When [`usages`] fails for the text, and with [`Error::Refused`] when `nvdisasm` fails.
+/// Returns the errors of [`usages`] for the text, and [`Error::Refused`] when `nvdisasm` fails.
 pub fn sass(ptxas: &Found, nvdisasm: &Found, ptx: &str, entry: &str, arch: &str, lines: bool) -> Result<String, Error> {
     let folder = scratch()?;
     let mut options = vec!["--entry", entry];
@@ -78,10 +79,10 @@ pub fn sass(ptxas: &Found, nvdisasm: &Found, ptx: &str, entry: &str, arch: &str,
     }
 }
 
-/// The architectures that this `ptxas` assembles for, in the order of their numbers.
+/// Returns the architectures that this `ptxas` supports, sorted by number.
 ///
 /// # Errors
-/// When `ptxas` does not run, or does not list its architectures.
+/// Returns an error when `ptxas` does not run, or does not list its architectures.
 pub fn architectures(ptxas: &Found) -> Result<Vec<String>, Error> {
     let done = run(Command::new(&ptxas.path).arg("--help"))?;
     let known = parse_architectures(&done.out);
@@ -91,7 +92,7 @@ pub fn architectures(ptxas: &Found) -> Result<Vec<String>, Error> {
     Ok(known)
 }
 
-/// The words like `'sm_90a'` in the help's paragraph on `--gpu-name`.
+/// Returns the words such as `'sm_90a'` in the help's paragraph on `--gpu-name`.
 fn parse_architectures(help: &str) -> Vec<String> {
     let paragraph = help.split_once("--gpu-name").map_or("", |(_, rest)| rest);
     let end = paragraph.find("\n--").unwrap_or(paragraph.len());
@@ -112,7 +113,7 @@ fn parse_architectures(help: &str) -> Vec<String> {
 
 const CUBIN: &str = "kernels.cubin";
 
-/// Leaves the cubin in the folder and gives what `ptxas` said.
+/// Writes the cubin to the folder and returns `ptxas`'s messages.
 fn assemble(ptxas: &Found, ptx: &str, arch: &str, folder: &Path, options: &[&str]) -> Result<String, Error> {
     let source = folder.join(SOURCE);
     fs::write(&source, ptx).map_err(|error| Error::Scratch(error.to_string()))?;
@@ -123,7 +124,7 @@ fn assemble(ptxas: &Found, ptx: &str, arch: &str, folder: &Path, options: &[&str
         // The report of `-v` is on standard error, like errors.
         return Ok(done.err);
     }
-    // Determined only after a failure, because it takes a second process.
+    // Queried only after a failure, because the query starts a second process.
     if let Ok(known) = architectures(ptxas)
         && !known.iter().any(|name| name == arch)
     {

@@ -7,13 +7,13 @@ use serde::Serialize;
 /// The resources of a multiprocessor that one kernel uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Usage {
-    /// Registers a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of static shared memory a block.
+    /// Bytes of static shared memory per block.
     pub shared_bytes: u32,
-    /// Bytes of registers that a thread stores to local memory because they did not fit.
+    /// Bytes of registers that a thread spills to local memory.
     pub spill_store_bytes: u32,
-    /// Bytes that it loads back.
+    /// Bytes that a thread reloads from local memory.
     pub spill_load_bytes: u32,
     /// Bytes of a thread's stack frame in local memory.
     pub stack_bytes: u32,
@@ -21,10 +21,10 @@ pub struct Usage {
     pub barriers: u32,
 }
 
-/// Reads `ptxas -v`'s messages: the usage of each function that it names.
+/// Parses the messages of `ptxas -v`: the usage of each function that they name.
 ///
-/// The messages are meant for people, and their wording changes: amounts are found by the words behind the
-/// number, anything else is passed over.
+/// The messages are meant for people, and their wording changes. Amounts are identified by the words after the number;
+/// everything else is ignored.
 #[must_use]
 pub fn parse(messages: &str) -> BTreeMap<String, Usage> {
     let mut usages: BTreeMap<String, Usage> = BTreeMap::new();
@@ -56,8 +56,8 @@ pub fn parse(messages: &str) -> BTreeMap<String, Usage> {
     usages
 }
 
-/// `ptxas info    : Used 14 registers` and ` used 1 barriers`: the first number that is a word of its own,
-/// and the words behind it.
+/// Returns the first number that is a separate word and the words after it, in texts such as `ptxas info    : Used 14
+/// registers` and ` used 1 barriers`.
 fn amount(part: &str) -> Option<(u32, &str)> {
     let mut rest = part.trim();
     loop {
@@ -74,7 +74,7 @@ mod tests {
     use super::{Usage, parse};
 
     #[test]
-    fn of_13_5() {
+    fn messages_of_version_13_5() {
         let usages = parse(
             "ptxas info    : 0 bytes gmem\n\
              ptxas info    : Compiling entry function 'a' for 'sm_75'\n\
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn older_wording_and_noise() {
-        // CUDA 12 writes no barrier count when there are no barriers; warnings can come in between.
+        // CUDA 12 does not write a barrier count if there are no barriers. Warnings can occur in between.
         let usages = parse(
             "ptxas info    : Compiling entry function 'a' for 'sm_90'\n\
              ptxas warning : Unresolved extern variable 'tile', 3 times\n\

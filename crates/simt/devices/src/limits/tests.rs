@@ -40,10 +40,10 @@ fn the_numbers_agree_with_each_other() {
     }
 }
 
-/// The largest limits of the simulator's launches are those of the largest GPUs.
+/// The largest limits of the simulator's launches equal the limits of the largest GPUs.
 #[test]
 fn largest() {
     let most = |of: fn(&Limits) -> u32| Limits::all().iter().map(of).max().unwrap();
     let simt::GeometryLimits { threads, shared_bytes, .. } = simt::GeometryLimits::LARGEST;
-    assert_eq!((threads, shared_bytes), (most(|own| own.threads_per_block), most(|own| own.shared_opt_in)));
+    assert_eq!((threads, shared_bytes), (most(|limits| limits.threads_per_block), most(|limits| limits.shared_opt_in)));
 }

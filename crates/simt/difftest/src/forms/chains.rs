@@ -1,4 +1,4 @@
-//! Forms of several instructions: carries, and registers that are taken apart.
+//! Forms of several instructions: carry chains, and packing and unpacking of registers.
 
 use super::{Form, Ty};
 
@@ -10,8 +10,8 @@ pub(super) fn forms() -> Vec<Form> {
     [carries(), parts()].concat()
 }
 
-/// Chains of three instructions with a carry: each that writes it, before each that reads and writes it, before each
-/// that reads it. The result mixes the values of the last two.
+/// Returns all chains of three instructions with a carry: the first writes the carry, the second reads and writes it,
+/// and the third reads it. The result mixes the values of the last two.
 fn carries() -> Vec<Form> {
     const OPS: [(&str, &str, bool); 4] =
         [("add", "addc", false), ("sub", "subc", false), ("mad.lo", "madc.lo", true), ("mad.hi", "madc.hi", true)];
@@ -43,7 +43,7 @@ fn carries() -> Vec<Form> {
     forms
 }
 
-/// `mov` of registers that are made of parts, and that are taken apart and put together the other way round.
+/// Returns forms of `mov` that pack registers from parts, or unpack registers and pack the parts in another order.
 fn parts() -> Vec<Form> {
     let bytes = "cvt.u8.u16 %c1, %h1; cvt.u8.u16 %c2, %h2; cvt.u8.u16 %c3, %h3; cvt.u8.u16 %c4, %h4;";
     let halves = [Ty::B16; 4];

@@ -1,4 +1,4 @@
-//! Forms made from the table by which `simt` decodes.
+//! Forms generated from the table that `simt` uses for decoding.
 
 use std::collections::HashSet;
 
@@ -6,20 +6,20 @@ use simt_isa::{Class, Expected, Kind, Predicate, class, rows};
 
 use super::{Form, REGISTERS, Ty};
 
-/// Instructions of those classes that do not compute with values alone.
+/// Instructions of the compared classes that do not compute only with values.
 const OF_ADDRESSES: [&str; 8] =
     ["cvta", "isspacep", "mapa", "getctarank", "createpolicy", "alloca", "stacksave", "stackrestore"];
 
-/// Whether an H200, of sm_90, cannot run a form that `simt` runs: these need sm_100.
+/// Returns whether `simt` supports a form that an H200 (sm_90) does not, because the form requires sm_100.
 fn needs_a_later_gpu(form: &Form) -> bool {
     let has = |words: &str| form.opcode.contains(words);
     has("satfinite.tf32") || has("f32x2") || (has("min.") || has("max.")) && form.from.len() == 3
 }
 
-/// Candidates of which `simt` is asked at once.
+/// The number of candidates per query to `simt`.
 const AT_ONCE: usize = 500;
 
-/// The forms that are compared one by one.
+/// Returns the forms that are compared individually.
 pub(super) fn forms() -> Vec<Form> {
     let mut forms = Vec::new();
     let mut conversions = 0;
@@ -32,7 +32,7 @@ pub(super) fn forms() -> Vec<Form> {
     forms
 }
 
-/// All forms of the table that `simt` runs.
+/// Returns all forms of the table that `simt` supports.
 pub(super) fn run_by_simt() -> Vec<Form> {
     let mut candidates = Vec::new();
     for row in rows().iter().filter(|row| computes(row.name)) {
@@ -45,13 +45,13 @@ pub(super) fn run_by_simt() -> Vec<Form> {
     let runs = candidates.chunks(AT_ONCE).flat_map(are_run);
     let runs: Vec<bool> = runs.collect();
     let known = candidates.into_iter().zip(runs).filter(|(_, is_run)| *is_run);
-    // Rows overlap.
+    // Rows overlap, so duplicates are removed.
     let mut seen = HashSet::new();
     let known = known.map(|(form, _)| form);
     known.filter(|form| seen.insert(form.clone())).collect()
 }
 
-/// Whether it reads or writes a carry: those are compared in chains.
+/// Returns whether a form reads or writes a carry. Such forms are compared in chains.
 pub(super) fn has_carry(form: &Form) -> bool {
     let mut words = form.opcode.split('.');
     let name = words.next().unwrap_or_default();
@@ -63,7 +63,7 @@ fn computes(name: &str) -> bool {
     matches!(class(name), Some(Integer | Logic | Float | Compare | Convert)) && !OF_ADDRESSES.contains(&name)
 }
 
-/// The type of that name.
+/// Returns the type with this name.
 fn ty(word: &str) -> Option<Ty> {
     Some(match word {
         "pred" => Ty::Pred,
@@ -81,7 +81,7 @@ fn ty(word: &str) -> Option<Ty> {
     })
 }
 
-/// An opcode with each number of operands and results that its row allows.
+/// Returns the forms of an opcode with each number of operands and results that its row allows.
 fn with_operands(words: &[&str], operands: &[Expected]) -> Vec<Form> {
     let types: Vec<Ty> = words[1..].iter().filter_map(|word| ty(word)).collect();
     let (Some(&first), Some(&last)) = (types.first(), types.last()) else {
@@ -89,7 +89,7 @@ fn with_operands(words: &[&str], operands: &[Expected]) -> Vec<Form> {
     };
     let dots = words[0].starts_with("dp");
     let kind = |(at, expected): (usize, &Expected)| match expected.kind {
-        // Numbers side by side are in registers only.
+        // Packed numbers are only in registers.
         Kind::Any if words[0].starts_with('v') && words[0].ends_with(['2', '4']) => Ty::B16x2,
         Kind::Last | Kind::LastOrWider | Kind::Any => last,
         Kind::First | Kind::FirstOrWider => first,
@@ -121,7 +121,8 @@ fn with_operands(words: &[&str], operands: &[Expected]) -> Vec<Form> {
     forms
 }
 
-/// A conversion from a register that is wider than its type, into one, or both, in turn.
+/// Returns a conversion with a register wider than its type: as the result, as the operand, or both, depending on
+/// `number`.
 fn wider(form: &Form, number: usize) -> Option<Form> {
     if !form.opcode.starts_with("cvt.") || form.from.len() != 1 {
         return None;
@@ -133,12 +134,12 @@ fn wider(form: &Form, number: usize) -> Option<Form> {
     };
     let wider = Form { to, from: vec![from], ..form.clone() };
     let is_new = (to, from) != (form.to, form.from[0]);
-    // An f32 in 64 bits is for simt alone: ptxas finds no way to move it there.
+    // Only simt supports an f32 result in a 64-bit register; ptxas rejects it.
     let is_odd = form.to == Ty::F32 && to == Ty::B64;
     (is_new && !is_odd && are_run(std::slice::from_ref(&wider)) == [true]).then_some(wider)
 }
 
-/// Whether `simt` runs these.
+/// Returns for each form whether `simt` supports it.
 fn are_run(forms: &[Form]) -> Vec<bool> {
     let text = |form: &Form| {
         form.text(|at, ty| match ty {

@@ -4,7 +4,7 @@ mod groups;
 
 use super::{Elements, Form};
 
-/// The elements of a type.
+/// Returns the elements of a type.
 fn elements(ty: &str) -> Elements {
     match ty {
         "f16" => Elements::Floats(16, 5, 10),
@@ -27,18 +27,18 @@ fn bits(ty: &str) -> usize {
     }
 }
 
-/// Registers of a lane for so many elements of a type.
+/// Returns the number of registers per lane for `count` elements of a type.
 fn held(ty: &str, count: usize) -> usize {
     count * bits(ty).min(32) / 32 / 32
 }
 
-/// Names of registers in braces.
+/// Returns register names in braces.
 fn list(letter: &str, first: usize, count: usize) -> String {
     let names: Vec<String> = (first..first + count).map(|at| format!("%{letter}{at}")).collect();
     format!("{{{}}}", names.join(","))
 }
 
-/// Every form that is compared.
+/// Returns every compared form.
 pub(super) fn all() -> Vec<Form> {
     let mut all = Vec::new();
     dense(&mut all);
@@ -49,13 +49,14 @@ pub(super) fn all() -> Vec<Form> {
     all
 }
 
-/// An instruction on registers, with D in the registers of C.
+/// Returns the form of an instruction on registers. D has separate registers after all inputs.
 fn multiply(name: String, sides: [usize; 3], types: [&str; 4], metadata: Option<(Elements, usize)>) -> Form {
     let [m, n, k] = sides;
     let [d, a, b, c] = types;
     let quads = if sides == [8, 8, 4] && a == "f16" { 4 } else { 1 };
-    let own = if metadata.is_some() { k / 2 } else { k };
-    let counts = [held(a, m * own * quads), held(b, n * k * quads), held(c, m * n * quads), held(d, m * n * quads)];
+    let stored_k = if metadata.is_some() { k / 2 } else { k };
+    let counts =
+        [held(a, m * stored_k * quads), held(b, n * k * quads), held(c, m * n * quads), held(d, m * n * quads)];
     let is_wide = a == "f64";
     let letter = if is_wide { "rd" } else { "r" };
     let first_c = counts[0] + counts[1];
@@ -77,7 +78,7 @@ fn multiply(name: String, sides: [usize; 3], types: [&str; 4], metadata: Option<
     Form { name: text.clone(), text, inputs, outputs: (sums..sums + counts[3]).collect(), is_wide, threads: 32 }
 }
 
-/// The types of D, A, B and C in `f32.f16.f16.f32`.
+/// Returns the types of D, A, B and C in `f32.f16.f16.f32`.
 fn four(types: &str) -> [&str; 4] {
     let all: Vec<&str> = types.split('.').collect();
     all.try_into().expect("four types")
@@ -127,14 +128,14 @@ fn dense(all: &mut Vec<Form>) {
     }
 }
 
-/// Each of two names with each, without those that are empty.
+/// Returns all pairs of the nonempty names.
 fn pairs(names: [&'static str; 2]) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = move || names.into_iter().filter(|name| !name.is_empty());
     all().flat_map(move |a| all().map(move |b| (a, b)))
 }
 
 fn sparse(all: &mut Vec<Form>) {
-    // Lengths of products, `.satfinite`, types, and the length of which there is one selector.
+    // Lengths of products, `.satfinite`, types, and the length for which there is a single selector.
     let rows: [(&[usize], &str, &str, usize); 6] = [
         (&[16, 32], "", "f32.f16.f16.f32 f16.f16.f16.f16 f32.bf16.bf16.f32", 64),
         (&[8, 16], "", "f32.tf32.tf32.f32", 32),
@@ -156,7 +157,7 @@ fn sparse(all: &mut Vec<Form>) {
     }
 }
 
-/// `ldmatrix`, `stmatrix`, `movmatrix`.
+/// Adds forms of `ldmatrix`, `stmatrix` and `movmatrix`.
 fn moves(all: &mut Vec<Form>) {
     let mut add = |name: &str, text: String, inputs: usize, outputs: std::ops::Range<usize>| {
         all.push(Form {
@@ -168,7 +169,7 @@ fn moves(all: &mut Vec<Form>) {
             threads: 32,
         });
     };
-    // Each lane has 16 bytes of shared memory, and the row of another.
+    // Each lane writes 16 bytes of shared memory, and passes the address of another lane's row.
     let at = "mad.lo.u32 %at, %id, 16, %shared;";
     let store = "st.shared.v4.u32 [%at], {%r0,%r1,%r2,%r3};\nbar.warp.sync -1;\nxor.b32 %at, %at, 0x50;";
     for (count, matrices) in [("x1", 1), ("x2", 2), ("x4", 4)] {
@@ -190,7 +191,7 @@ fn moves(all: &mut Vec<Form>) {
     add(name, format!("{name} %r1, %r0;"), 1, 1..2);
 }
 
-/// `wmma`: matrices are loaded from shared memory and stored there.
+/// Adds forms of `wmma`, which load matrices from shared memory and store the result there.
 fn through_memory(all: &mut Vec<Form>) {
     let halves = [[16, 16, 16], [8, 32, 16], [32, 8, 16]];
     let mut kinds: Vec<([usize; 3], [&str; 4], &str)> = Vec::new();
@@ -214,7 +215,7 @@ fn through_memory(all: &mut Vec<Form>) {
     kinds.push(([8, 8, 128], ["s32", "b1", "b1", "s32"], ".and.popc"));
     for (sides, types, end) in kinds {
         let element = bits(types[1]);
-        // From one line to the next there have to be 16 bytes.
+        // Consecutive lines must be at least 16 bytes apart.
         let is_short = |side: usize| side * element < 128;
         for of_a in ["row", "col"] {
             for of_b in ["row", "col"] {
@@ -235,9 +236,9 @@ fn tile(sides: [usize; 3], types: [&str; 4], end: &str, of_a: &str, of_b: &str) 
     let is_wide = a == "f64";
     let letter = if is_wide { "rd" } else { "r" };
     let word = if is_wide { 8 } else { 4 };
-    // Inputs of a lane: its parts of A, B and C, as they lie in memory, one after the other.
+    // The inputs of a lane are its parts of A, B and C, in memory order.
     let counts = [held(a, m * k), held(b, n * k), held(c, m * n)];
-    // Fragments of halves have eight registers, with elements several times.
+    // Fragments of halves have eight registers and hold elements several times.
     let operand = |count| if a == "f16" { 8 } else { count };
     let results = held(d, m * n);
     let held = [operand(counts[0]), operand(counts[1]), counts[2], results];
@@ -287,6 +288,6 @@ fn tile(sides: [usize; 3], types: [&str; 4], end: &str, of_a: &str, of_b: &str) 
         text += &format!("ld.shared.{width} %{letter}{register}, [%at+{place}];\n");
     }
     let inputs = counts.iter().zip([a, b, c]).flat_map(|(count, ty)| vec![elements(ty); *count]);
-    // The fragments are compared too: what a lane holds is nowhere said, but programs see it.
+    // The fragments are compared too. Their layout is unspecified, but programs can observe it.
     Form { name, text, inputs: inputs.collect(), outputs: (firsts[0]..first + results).collect(), is_wide, threads: 32 }
 }

@@ -5,13 +5,13 @@ use std::str::{FromStr, SplitWhitespace};
 
 use serde::Deserialize;
 
-/// A number that is computed from counters, parsed from text. Operators are surrounded by blanks. `*` and `/` bind
-/// more strongly than `+`, `-` and `and`, and these more strongly than `where`; operators of the same precedence
-/// associate to the left.
+/// A number that is computed from counters, parsed from text. Operators are surrounded by blanks. `*` and `/` bind more
+/// tightly than `+`, `-` and `and`, which bind more tightly than `where`. Operators of the same precedence associate to
+/// the left.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum Expression {
-    /// The counter of this name.
+    /// The counter with this name.
     Counter(String),
     /// A number.
     Number(f64),
@@ -24,20 +24,20 @@ pub enum Expression {
 pub enum Operator {
     /// `a + b`.
     Add,
-    /// `a and b`: `a + b`, or one of them when the other has no value.
+    /// `a and b`: `a + b`, or the only operand that has a value.
     And,
     /// `a - b`.
     Subtract,
     /// `a * b`.
     Multiply,
-    /// `a / b`, where `b` is more than 0.
+    /// `a / b`, if `b` is more than 0.
     Divide,
-    /// `a where b`: `a`, where `b` is more than 0. Nsight Compute writes 0 for a quotient that has nothing to divide by.
+    /// `a where b`: `a`, if `b` is more than 0. Nsight Compute reports 0 for a quotient whose divisor is 0.
     Where,
 }
 
 impl Operator {
-    /// The operator with this symbol, and its precedence.
+    /// Returns the operator with this symbol, and its precedence.
     fn read(text: &str) -> Option<(Self, u8)> {
         Some(match text {
             "where" => (Self::Where, 0),
@@ -52,7 +52,7 @@ impl Operator {
 }
 
 impl Expression {
-    /// The value; `None` when a counter that it needs was not counted, or when a divisor is 0.
+    /// Returns the value, or `None` when a required counter was not counted or a divisor is 0.
     pub fn of(&self, counter: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         match self {
             Self::Counter(name) => counter(name),
@@ -74,7 +74,7 @@ impl Expression {
         }
     }
 
-    /// The counters that the expression uses.
+    /// Returns the names of the counters that the expression uses.
     pub fn counters(&self) -> Vec<String> {
         match self {
             Self::Counter(name) => vec![name.clone()],
@@ -92,7 +92,7 @@ impl FromStr for Expression {
         let mut words = spaced.split_whitespace().peekable();
         match (read(&mut words, 0)?, words.next()) {
             (expression, None) => Ok(expression),
-            (_, Some(word)) => Err(format!("`{text}` cannot be read from `{word}` on")),
+            (_, Some(word)) => Err(format!("`{text}` has an unexpected `{word}`")),
         }
     }
 }
@@ -105,7 +105,7 @@ impl TryFrom<String> for Expression {
     }
 }
 
-/// Parses operands and the operators between them, as long as the precedence is at least `least`.
+/// Parses operands and the operators between them, while the precedence is at least `least`.
 fn read(words: &mut Peekable<SplitWhitespace<'_>>, least: u8) -> Result<Expression, String> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let mut left = match words.next() {

@@ -1,7 +1,7 @@
 //! Counters by name, and expressions of them.
 //!
-//! Every table of this crate that names counters (the metrics of a profile, what is compared with a GPU, what the
-//! checklist measures) is a TOML file whose numbers are [`Expression`]s.
+//! Every table of this crate that names counters is a TOML file whose numbers are [`Expression`]s. The tables contain the
+//! metrics of a profile, the numbers that are compared with a GPU, and the numbers that the checklist measures.
 
 mod expression;
 
@@ -15,10 +15,10 @@ pub use expression::Expression;
 /// The counters of a launch that have a value, by name.
 pub type Numbers = BTreeMap<String, f64>;
 
-/// The counters of a launch on a device that have a value.
+/// Returns the counters of a launch on a device that have a value.
 pub fn counted(counters: &[simt::counters::Metric]) -> Numbers {
     let counters = counters.iter();
-    let counted = counters.filter_map(|own| Some((own.name.to_owned(), own.value.number()?)));
+    let counted = counters.filter_map(|metric| Some((metric.name.to_owned(), metric.value.number()?)));
     counted.collect()
 }
 
@@ -26,13 +26,13 @@ pub fn counted(counters: &[simt::counters::Metric]) -> Numbers {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub enum Source {
-    /// The counter of the metric's own name.
+    /// The counter with the metric's name.
     #[default]
     #[serde(skip)]
     Same,
-    /// Other counters.
+    /// An expression of other counters.
     Counted(Expression),
-    /// The device does not have it.
+    /// The device does not have the metric.
     Missing {
         /// The reason.
         missing: String,
@@ -40,12 +40,12 @@ pub enum Source {
 }
 
 impl Source {
-    /// A metric that a device does not have.
+    /// Returns the source of a metric that a device does not have.
     pub fn missing_because(why: &str) -> Self {
         Self::Missing { missing: why.to_owned() }
     }
 
-    /// The counters that a metric of this name needs.
+    /// Returns the counters that a metric with this name needs.
     pub fn needs(&self, name: &str) -> Vec<String> {
         match self {
             Self::Same => vec![name.to_owned()],
@@ -54,7 +54,7 @@ impl Source {
         }
     }
 
-    /// The number for a metric of this name, if all counters that it needs were counted and no divisor is 0.
+    /// Returns the number for a metric with this name, if all required counters were counted and no divisor is 0.
     pub fn of(&self, name: &str, numbers: &Numbers) -> Option<f64> {
         match self {
             Self::Same => numbers.get(name).copied(),
@@ -63,7 +63,7 @@ impl Source {
         }
     }
 
-    /// The reason why the device does not have it.
+    /// Returns the reason why the device does not have the metric.
     pub fn missing(&self) -> Option<&str> {
         match self {
             Self::Missing { missing } => Some(missing),
@@ -72,18 +72,18 @@ impl Source {
     }
 }
 
-/// The table of a TOML file that is compiled into this program.
+/// Parses the table of a TOML file that is compiled into this program.
 ///
 /// # Panics
-/// When the text is not such a table. Tests read every file.
+/// Panics when the text is not such a table. Tests read every file.
 pub fn embedded<T: DeserializeOwned>(file: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// The rows of a TOML file that is compiled into this program and has a single array of tables.
+/// Parses the rows of a TOML file that is compiled into this program and has a single array of tables.
 ///
 /// # Panics
-/// When the text does not have such rows. Tests read every file.
+/// Panics when the text does not have such rows. Tests read every file.
 pub fn rows<T: DeserializeOwned>(file: &str, text: &str) -> Vec<T> {
     let arrays: BTreeMap<String, Vec<T>> = embedded(file, text);
     arrays.into_values().flatten().collect()

@@ -1,32 +1,31 @@
-//! A channel's bus, and how many banks keep it busy: figure 6.8.
+//! A channel's bus, and the number of banks that keep it busy (figure 6.8).
 
 use serde::Serialize;
 
 use super::within;
 use crate::Error;
 
-/// The largest ratio and the most banks whose timeline fits on a page.
+/// The largest ratio and the largest number of banks whose timeline fits on a page.
 const MOST: u64 = 48;
 
-/// A channel whose banks are always requested to send bursts. The unit of time is the transfer of one burst on the
-/// bus.
+/// A channel whose banks always have pending burst requests. The unit of time is the transfer of one burst on the bus.
 #[derive(Clone, Debug, Serialize)]
 pub struct Bus {
-    /// Bits of the bus.
+    /// The width of the bus in bits.
     pub width_bits: u64,
-    /// Its clock in GHz. It sends on both edges (DDR).
+    /// The clock of the bus in GHz. The bus transfers on both edges (DDR).
     pub clock_ghz: f64,
     /// The bandwidth in GB/s while a burst is on the bus.
     pub peak_gb_per_s: f64,
-    /// The time that a bank takes to find a burst, as the ratio R of its latency to the time of a transfer.
+    /// The time that a bank takes to find a burst, as the ratio R of its latency to the transfer time.
     pub ratio: u64,
-    /// The channel with its own number of banks.
+    /// The use of the bus with the requested number of banks.
     #[serde(flatten)]
-    pub own: BusUse,
-    /// The fewest banks that keep the bus busy all the time: R + 1.
+    pub with_banks: BusUse,
+    /// The smallest number of banks that keeps the bus busy all the time: R + 1.
     pub banks_to_saturate: u64,
     /// The same channel with other numbers of banks: powers of two up to the number that saturates the bus, that
-    /// number, and its own.
+    /// number, and the requested number.
     pub by_banks: Vec<BusUse>,
     /// The number of such channels that each bandwidth needs.
     pub channels_for: Vec<ChannelsFor>,
@@ -34,12 +33,12 @@ pub struct Bus {
     pub timeline: Vec<Vec<Moment>>,
 }
 
-/// The utilisation of the bus with a number of banks.
+/// The utilization of the bus with a number of banks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BusUse {
-    /// Banks of the channel, B.
+    /// The number of banks of the channel, B.
     pub banks: u64,
-    /// The share of the time in which there is a burst on the bus: B / (R + 1), and no more than 1.
+    /// The share of the time in which a burst is on the bus: B / (R + 1), at most 1.
     pub utilisation: f64,
     /// The bandwidth in GB/s.
     pub gb_per_s: f64,
@@ -50,7 +49,7 @@ pub struct BusUse {
 pub struct ChannelsFor {
     /// The bandwidth in GB/s.
     pub gb_per_s: f64,
-    /// The number of channels, each busy all the time.
+    /// The number of channels, if each is busy all the time.
     pub channels: f64,
 }
 
@@ -58,37 +57,36 @@ pub struct ChannelsFor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Moment {
-    /// It has not started: each bank starts one unit later than the one before.
+    /// The bank has not started: each bank starts one unit later than the previous bank.
     Idle,
-    /// It is finding its burst.
+    /// The bank is finding its burst.
     Access,
-    /// Its burst is on the bus.
+    /// The bank's burst is on the bus.
     Transfer,
-    /// It has found its burst and waits until the bus is free.
+    /// The bank has found its burst and waits for the bus.
     Waits,
 }
 
 impl Bus {
-    /// A DDR bus of `width_bits` bits at `clock_ghz` with `banks` banks, each of which takes `ratio` times as long to
-    /// find a burst as to send it. `demands` are bandwidths in GB/s, for each of which the number of channels is
-    /// computed.
+    /// Creates a DDR bus of `width_bits` bits at `clock_ghz` with `banks` banks. Each bank takes `ratio` times as long
+    /// to find a burst as to send it. `demands` are bandwidths in GB/s; the number of channels is computed for each.
     ///
     /// # Errors
-    /// [`Error::Request`] when `ratio` or `banks` is larger than 48, or any other number is not above 0 or larger
-    /// than that of any device.
+    /// Returns [`Error::Request`] when `ratio` or `banks` is larger than 48, or when another number is not positive or
+    /// is larger than on any device.
     pub fn new(ratio: u64, banks: u64, width_bits: u64, clock_ghz: f64, demands: &[f64]) -> Result<Self, Error> {
         within("ratio", ratio, 0..=MOST)?;
         within("banks", banks, 1..=MOST)?;
         within("bits", width_bits, 1..=65_536)?;
         within("clock", clock_ghz, 0.001..=1000.0)?;
         let peak_gb_per_s = width_bits as f64 / 8.0 * 2.0 * clock_ghz;
-        let with = |banks: u64| {
+        let bus_use = |banks: u64| {
             let utilisation = (banks as f64 / (ratio + 1) as f64).min(1.0);
             BusUse { banks, utilisation, gb_per_s: utilisation * peak_gb_per_s }
         };
         let channels_for = demands.iter().map(|&gb_per_s| {
             within("demand", gb_per_s, 0.001..=1e9)?;
-            // The last digits of a quotient of decimals are rounding errors.
+            // Discards the rounding errors in the last digits of the quotient.
             let channels = (gb_per_s / peak_gb_per_s * (1.0 - 1e-12)).ceil();
             Ok(ChannelsFor { gb_per_s, channels })
         });
@@ -106,21 +104,22 @@ impl Bus {
             clock_ghz,
             peak_gb_per_s,
             ratio,
-            own: with(banks),
+            with_banks: bus_use(banks),
             banks_to_saturate: enough,
-            by_banks: numbers.into_iter().map(with).collect(),
+            by_banks: numbers.into_iter().map(bus_use).collect(),
             channels_for,
             timeline: (0..banks).map(lane).collect(),
         })
     }
 }
 
-/// The time from one burst of a bank to its next: the bank's own, or that of all banks in turn if it is longer.
+/// Returns the time from one burst of a bank to its next: the larger of the time that the bank needs and the number of
+/// banks.
 pub(super) fn period(ratio: u64, banks: u64) -> u64 {
     (ratio + 1).max(banks)
 }
 
-/// The activity of a bank at a time.
+/// Returns the activity of a bank at a time.
 pub(super) fn at(ratio: u64, banks: u64, bank: u64, time: u64) -> Moment {
     let Some(since) = time.checked_sub(bank) else {
         return Moment::Idle;
@@ -130,7 +129,7 @@ pub(super) fn at(ratio: u64, banks: u64, bank: u64, time: u64) -> Moment {
     };
     match since % period(ratio, banks) {
         0 => Moment::Transfer,
-        // The next access begins at once.
+        // The next access begins immediately.
         since if since <= ratio => Moment::Access,
         _ => Moment::Waits,
     }

@@ -1,4 +1,5 @@
-//! What holds of any memory. The chapter's own numbers are in `host/tests/cli/dram.txt`, as `ladder why --dram` shows them.
+//! Properties of any memory. The numbers of the chapter are in `host/tests/cli/dram.txt`, as `ladder why --dram` shows
+//! them.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use super::*;
 
 fn phase_of(tiles: &Tiles, matrix: Matrix, phase: u64) -> &Phase {
     let mut all = tiles.phases.iter();
-    all.find(|own| (own.matrix, own.phase) == (matrix, phase)).unwrap()
+    all.find(|candidate| (candidate.matrix, candidate.phase) == (matrix, phase)).unwrap()
 }
 
 fn drams() -> impl Strategy<Value = Dram> {
@@ -18,7 +19,7 @@ fn drams() -> impl Strategy<Value = Dram> {
 }
 
 proptest! {
-    /// Each address is in one place, and no other address is there.
+    /// Each address has exactly one location, and no two addresses share a location.
     #[test]
     fn places_and_addresses_are_a_bijection(dram in drams(), address: u64) {
         let DramAddress { channel, bank, row, byte } = dram.place(address);
@@ -27,7 +28,7 @@ proptest! {
         prop_assert_eq!(burst * dram.burst + byte, address);
     }
 
-    /// The picture has each element once, and where the mapping has it.
+    /// The picture contains each element once, at the location that the mapping gives it.
     #[test]
     fn the_bursts_of_all_banks_are_the_array(
         (channels, banks, a_burst) in (1..9u64, 1..5u64, 1..6u64),
@@ -55,7 +56,7 @@ proptest! {
         prop_assert_eq!(found.len() as u64, elements);
     }
 
-    /// A phase is what its blocks load, each burst once.
+    /// A phase consists of the loads of its blocks, with each burst counted once.
     #[test]
     fn a_phase_is_the_sum_of_its_blocks(
         (channels, banks, a_burst) in (1..7u64, 1..4u64, 1..20u64),
@@ -70,9 +71,9 @@ proptest! {
         let phase = phase % tiles.side();
         let matrix = if is_first { Matrix::M } else { Matrix::N };
         let (mut accesses, mut bursts) = (0, BTreeMap::new());
-        for down in 0..tiles.side() {
-            for across in 0..tiles.side() {
-                for load in tiles.loads(matrix, phase, (down, across)) {
+        for row in 0..tiles.side() {
+            for column in 0..tiles.side() {
+                for load in tiles.loads(matrix, phase, (row, column)) {
                     accesses += 1;
                     prop_assert_eq!(
                         load.elements.clone(),
@@ -92,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn no_such_phase_or_block_loads_nothing(n in 1..17u64, tile in 1..20u64, beyond in 0..u64::MAX) {
+    fn a_phase_or_block_out_of_range_loads_nothing(n in 1..17u64, tile in 1..20u64, beyond in 0..u64::MAX) {
         let tiles = Tiles::new(Dram::FIGURE, 4, n, tile.min(n)).unwrap();
         let past = tiles.side().saturating_add(beyond);
         for matrix in [Matrix::M, Matrix::N] {
@@ -102,11 +103,11 @@ proptest! {
         prop_assert!(tiles.loads(Matrix::N, 0, (0, past)).is_empty());
     }
 
-    /// What is drawn is what is calculated: over a whole period the bus is busy so much, and never twice at a time.
+    /// Over a whole period, the drawn bus is busy for the calculated share and never sends two bursts at once.
     #[test]
-    fn the_timeline_has_the_utilisation(ratio in 0..49u64, banks in 1..49u64) {
+    fn the_timeline_matches_the_utilization(ratio in 0..49u64, banks in 1..49u64) {
         let bus = Bus::new(ratio, banks, 64, 1.0, &[]).unwrap();
-        let utilisation = bus.own.utilisation;
+        let utilisation = bus.with_banks.utilisation;
         prop_assert!(utilisation > 0.0 && utilisation <= 1.0);
         prop_assert_eq!(utilisation == 1.0, banks >= bus.banks_to_saturate);
         let period = period(ratio, banks);
@@ -123,7 +124,7 @@ proptest! {
             busy += sending;
         }
         prop_assert!((busy as f64 / period as f64 - utilisation).abs() < 1e-12);
-        // Between two bursts of a bank lies its whole latency.
+        // The full latency of a bank lies between two of its bursts.
         let states: Vec<Moment> = (start..start + period).map(|time| at(ratio, banks, 0, time)).collect();
         let count = |moment| states.iter().filter(|state| **state == moment).count() as u64;
         prop_assert_eq!(count(Moment::Access), ratio);

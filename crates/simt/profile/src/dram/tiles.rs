@@ -1,4 +1,4 @@
-//! A tiled product of two matrices, phase by phase: figure 6.11.
+//! A tiled product of two matrices, phase by phase (figure 6.11).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::{Dram, DramAddress, within};
 use crate::Error;
 
-/// The product of two square matrices by tiles: a block of tile × tile threads computes a tile of the product, and in
-/// each phase loads a tile of each matrix. A row of a tile is one coalesced access.
+/// The tiled product of two square matrices. A block of tile × tile threads computes a tile of the product, and in each
+/// phase loads a tile of each matrix. A row of a tile is one coalesced access.
 ///
 /// Each matrix is stored in row-major order and begins in bank 0 of channel 0.
 #[derive(Clone, Debug, Serialize)]
@@ -17,11 +17,11 @@ pub struct Tiles {
     /// The memory.
     #[serde(flatten)]
     pub dram: Dram,
-    /// Rows and columns of a matrix.
+    /// The number of rows and columns of a matrix.
     pub n: u64,
-    /// Rows and columns of a tile.
+    /// The number of rows and columns of a tile.
     pub tile: u64,
-    /// The loads of all blocks together, for each phase and matrix.
+    /// The combined loads of all blocks, for each phase and matrix.
     pub phases: Vec<Phase>,
     #[serde(skip)]
     element: u64,
@@ -30,52 +30,52 @@ pub struct Tiles {
 /// One of the two matrices that are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Matrix {
-    /// The first: a block walks along its rows.
+    /// The first matrix: a block moves along its rows.
     M,
-    /// The second: a block walks down its columns.
+    /// The second matrix: a block moves along its columns.
     N,
 }
 
-/// A coalesced access: the load of the threads of one row of a block.
+/// A coalesced access: the load by the threads of one row of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The row of the matrix.
     pub row: u64,
     /// The columns.
     pub columns: Range<u64>,
-    /// The elements, by their index in the matrix.
+    /// The range of element indices in the matrix.
     pub elements: Range<u64>,
-    /// The first byte of each burst that contains some of the elements.
+    /// The first byte of each burst that contains at least one of the elements.
     pub bursts: Vec<DramAddress>,
 }
 
-/// The loads of all blocks together from one matrix in a phase.
+/// The combined loads of all blocks from one matrix in a phase.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Phase {
     /// The phase's index.
     pub phase: u64,
     /// The matrix.
     pub matrix: Matrix,
-    /// Coalesced accesses of all blocks.
+    /// The number of coalesced accesses of all blocks.
     pub accesses: u64,
-    /// The bursts that contain the loaded elements. Several blocks load the same tile; each burst counts once, as if
-    /// it were cached.
+    /// The number of bursts that contain the loaded elements. Several blocks load the same tile; each burst counts
+    /// once, as if it were cached.
     pub bursts: u64,
-    /// The channels that are accessed.
+    /// The accessed channels.
     pub channels: Vec<u64>,
-    /// The banks that are accessed, each as channel and bank.
+    /// The accessed banks, as pairs of channel and bank.
     pub banks: BTreeSet<(u64, u64)>,
-    /// Bursts of each channel.
+    /// The number of bursts from each channel.
     pub bursts_by_channel: Vec<u64>,
 }
 
 impl Tiles {
-    /// The product of matrices of n × n elements of `element` bytes, n up to 16, in a memory of up to 8 channels of up to
-    /// 8 banks.
+    /// Models the product of matrices of n × n elements of `element` bytes. `n` is at most 16, and the memory has at most
+    /// 8 channels of 8 banks.
     ///
     /// # Errors
-    /// [`Error::Request`] when a number is 0 or larger than that, or a tile larger than its matrix, and when a burst ends
-    /// within an element.
+    /// Returns [`Error::Request`] when a number is 0 or exceeds its limit, when a tile is larger than its matrix, or
+    /// when a burst ends within an element.
     pub fn new(dram: Dram, element: u64, n: u64, tile: u64) -> Result<Self, Error> {
         dram.check_figure(element)?;
         let mut tiles = Self {
@@ -91,26 +91,26 @@ impl Tiles {
         Ok(tiles)
     }
 
-    /// Phases of a block, which are the tiles along a side of a matrix.
+    /// Returns the number of phases of a block, which equals the number of tiles along a side of a matrix.
     pub fn side(&self) -> u64 {
         self.n.div_ceil(self.tile)
     }
 
-    /// The blocks, by row and column of the product's tiles.
+    /// Returns the blocks, as row and column of the product's tiles.
     pub fn blocks(&self) -> impl Iterator<Item = (u64, u64)> + Clone + use<> {
         let side = self.side();
-        (0..side).flat_map(move |down| (0..side).map(move |across| (down, across)))
+        (0..side).flat_map(move |row| (0..side).map(move |column| (row, column)))
     }
 
-    /// The loads of a block from a matrix in a phase, one per access. The block is given by the row and column of its
-    /// tile of the product. Empty for a phase or a block outside the matrices.
+    /// Returns the loads of a block from a matrix in a phase, one per access. `block` is the row and column of the
+    /// block's tile in the product. The result is empty for a phase or a block outside the matrices.
     pub fn loads(&self, matrix: Matrix, phase: u64, block: (u64, u64)) -> Vec<Load> {
-        let (down, across) = match matrix {
+        let (row, column) = match matrix {
             Matrix::M => (block.0, phase),
             Matrix::N => (phase, block.1),
         };
-        let columns = self.part(across);
-        let rows = self.part(down).filter(|_| !columns.is_empty());
+        let columns = self.part(column);
+        let rows = self.part(row).filter(|_| !columns.is_empty());
         rows.map(|row| {
             let elements = row * self.n + columns.start..row * self.n + columns.end;
             let (first, end) = (elements.start * self.element, elements.end * self.element);
@@ -125,19 +125,19 @@ impl Tiles {
         let blocks = self.blocks();
         let loads: Vec<Load> = blocks.flat_map(|block| self.loads(matrix, phase, block)).collect();
         let bursts: BTreeSet<DramAddress> = loads.iter().flat_map(|load| load.bursts.clone()).collect();
-        let count = |channel| bursts.iter().filter(|own| own.channel == channel).count() as u64;
+        let count = |channel| bursts.iter().filter(|burst| burst.channel == channel).count() as u64;
         Phase {
             phase,
             matrix,
             accesses: loads.len() as u64,
             bursts: bursts.len() as u64,
-            channels: (0..self.dram.channels).filter(|&own| count(own) > 0).collect(),
-            banks: bursts.iter().map(|own| (own.channel, own.bank)).collect(),
+            channels: (0..self.dram.channels).filter(|&channel| count(channel) > 0).collect(),
+            banks: bursts.iter().map(|burst| (burst.channel, burst.bank)).collect(),
             bursts_by_channel: (0..self.dram.channels).map(count).collect(),
         }
     }
 
-    /// The rows or the columns of the tiles with this index.
+    /// Returns the rows or columns of the matrix that belong to the tiles with this index.
     fn part(&self, tile: u64) -> Range<u64> {
         let first = tile.saturating_mul(self.tile).min(self.n);
         first..(first + self.tile).min(self.n)

@@ -1,4 +1,4 @@
-//! A warp's request to global memory: which lane takes which word of which line.
+//! A warp's request to global memory: the words and lines that each lane accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +49,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
     let (sectors, used) = (sectors.len() as u64, elements.len() as u64 * u64::from(request.bytes));
     let mut counts = vec![
         ("lanes", u64::from(request.mask.count_ones())),
-        ("bytes a lane", request.bytes.into()),
+        ("bytes per lane", request.bytes.into()),
         ("lines", lines.len() as u64),
         ("sectors", sectors),
         ("bytes moved", sectors * SECTOR),
@@ -65,7 +65,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
     counts.extend(counted.map(|counted| ("sectors counted", counted)));
     let mut notes = Vec::new();
     if counted.is_some_and(|counted| counted > sectors) {
-        notes.push("an atomic takes a pass through a sector for each lane that changes the same word".to_owned());
+        notes.push("an atomic passes through a sector once for each lane that changes the same word".to_owned());
     }
     notes.extend(times(alike));
     let position = recording.position(request.site);
@@ -75,7 +75,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         source: position.source,
         ptx_line: position.ptx_line,
         grids: vec![Grid {
-            caption: "lanes by word of 4 bytes (columns) and line of 128 bytes (rows); · is moved and not used"
+            caption: "lanes by word of 4 bytes (columns) and line of 128 bytes (rows); · is moved but not used"
                 .to_owned(),
             columns: (0..LINE / WORD).map(|word| word.to_string()).collect(),
             together: 8,
@@ -88,7 +88,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
     }
 }
 
-/// `5`, or `5+` for several lanes, of which 5 is the first.
+/// Returns the text for the lanes that access a word: `5`, or `5+` for several lanes whose lowest is 5.
 pub(super) fn lanes_in_words(lanes: u32) -> String {
     let more = if lanes.count_ones() > 1 { "+" } else { "" };
     format!("{}{more}", lanes.trailing_zeros())

@@ -1,4 +1,4 @@
-//! A block's requests to global memory as bursts of a DRAM's channels and banks, phase by phase.
+//! A block's requests to global memory as bursts of DRAM channels and banks, phase by phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use crate::dram::DramAddress;
 pub(super) const BURSTS: Drawing =
     Drawing { name: "bursts", about: "a block's requests as bursts of channels and banks of DRAM", draw };
 
-/// The most figures, requests and rows of bursts that are drawn.
+/// The limits for the numbers of figures, requests and rows of bursts that are drawn.
 const FIGURES: usize = 16;
 const REQUESTS: usize = 16;
 const ROWS: u64 = 16;
-/// The most channels of which bursts are named.
+/// The maximum number of channels for which a grid shows each burst's first byte.
 const NAMED: u64 = 32;
 
 fn draw(recording: &Recording) -> Vec<Figure> {
@@ -29,14 +29,14 @@ fn draw(recording: &Recording) -> Vec<Figure> {
             last.notes.push(format!("{left_out} more phases are left out"));
         }
         if recording.is_cut {
-            last.notes.push("the block makes more requests than are kept; a smaller problem or block fits".to_owned());
+            last.notes.push("not all requests of the block are kept; use a smaller problem or block".to_owned());
         }
     }
     figures
 }
 
-/// The bursts that a request touches, each once: the buffer, and the burst's place if the buffer begins at the first bank of
-/// the first channel.
+/// Returns the bursts that a request touches, each once: the buffer, and the burst's location if the buffer begins at
+/// the first bank of the first channel.
 fn bursts(recording: &Recording, request: &Request) -> BTreeSet<(usize, DramAddress)> {
     let dram = &recording.watch.dram;
     let of_lane = |(_, address): (usize, u64)| {
@@ -48,10 +48,11 @@ fn bursts(recording: &Recording, request: &Request) -> BTreeSet<(usize, DramAddr
 
 fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &[&Request]) -> Figure {
     let dram = &recording.watch.dram;
-    let each: Vec<(u32, BTreeSet<(usize, DramAddress)>)> =
+    let by_request: Vec<(u32, BTreeSet<(usize, DramAddress)>)> =
         requests.iter().map(|request| (request.warp, bursts(recording, request))).collect();
-    let all: BTreeSet<(usize, DramAddress)> = each.iter().flat_map(|(_, own)| own.iter().copied()).collect();
-    let buffers: BTreeSet<usize> = all.iter().map(|(buffer, _)| *buffer).collect();
+    let touched: BTreeSet<(usize, DramAddress)> =
+        by_request.iter().flat_map(|(_, bursts)| bursts.iter().copied()).collect();
+    let buffers: BTreeSet<usize> = touched.iter().map(|(buffer, _)| *buffer).collect();
     let columns: Vec<String> = (0..dram.channels).map(|channel| channel.to_string()).collect();
     let together = if dram.channels > 8 { 8 } else { 1 };
     let grid = |caption: String, rows: Vec<FigureRow>| Grid {
@@ -67,11 +68,14 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     };
     let mut grids = Vec::new();
     for buffer in &buffers {
-        let own: Vec<DramAddress> = all.iter().filter(|(own, _)| own == buffer).map(|(_, place)| *place).collect();
+        let places: Vec<DramAddress> =
+            touched.iter().filter(|(number, _)| number == buffer).map(|(_, place)| *place).collect();
         let name = if *buffer == usize::MAX { "other memory".to_owned() } else { format!("buffer {buffer}") };
-        let at =
-            |row: u64, bank: u64, channel: u64| own.iter().any(|p| (p.row, p.bank, p.channel) == (row, bank, channel));
-        let (low, high) = (own.iter().map(|p| p.row).min().unwrap_or(0), own.iter().map(|p| p.row).max().unwrap_or(0));
+        let at = |row: u64, bank: u64, channel: u64| {
+            places.iter().any(|p| (p.row, p.bank, p.channel) == (row, bank, channel))
+        };
+        let (low, high) =
+            (places.iter().map(|p| p.row).min().unwrap_or(0), places.iter().map(|p| p.row).max().unwrap_or(0));
         if dram.channels <= NAMED && (high - low + 1) * dram.banks <= ROWS {
             let cells = |row: u64, bank: u64| {
                 let cell = |channel: u64| {
@@ -83,13 +87,11 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
             let rows = (low..=high).flat_map(|row| (0..dram.banks).map(move |bank| (row, bank)));
             let rows: Vec<FigureRow> = rows.map(|(row, bank)| cells(row, bank)).collect();
             grids.push(grid(
-                format!(
-                    "bursts of {name} by channel (columns) and bank: the first byte of each, coloured where it moves"
-                ),
+                format!("bursts of {name} by channel (columns) and bank: the first byte of each, colored if it moves"),
                 marked(rows),
             ));
         }
-        let count = |bank: u64, channel: u64| own.iter().filter(|p| (p.bank, p.channel) == (bank, channel)).count();
+        let count = |bank: u64, channel: u64| places.iter().filter(|p| (p.bank, p.channel) == (bank, channel)).count();
         let row = |bank: u64| FigureRow {
             label: format!("bank {bank}"),
             cells: (0..dram.channels).map(|channel| number(count(bank, channel))).collect(),
@@ -99,10 +101,14 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
             (0..dram.banks).map(row).collect(),
         ));
     }
-    let some = if each.len() > REQUESTS { format!("the first {REQUESTS} of {} ", each.len()) } else { String::new() };
-    let row = |(warp, own): &(u32, BTreeSet<(usize, DramAddress)>)| {
-        let count = |channel: u64| own.iter().filter(|(_, place)| place.channel == channel).count();
-        // A burst is on its channel's bus after the other.
+    let prefix = if by_request.len() > REQUESTS {
+        format!("the first {REQUESTS} of {} ", by_request.len())
+    } else {
+        String::new()
+    };
+    let row = |(warp, bursts): &(u32, BTreeSet<(usize, DramAddress)>)| {
+        let count = |channel: u64| bursts.iter().filter(|(_, place)| place.channel == channel).count();
+        // Bursts of the same channel occupy its bus one after another.
         let cell = |channel: u64| match count(channel) {
             0 | 1 => number(count(channel)),
             more => Cell::new(more, Shade::Turn((more - 1).min(4))),
@@ -110,13 +116,16 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
         FigureRow { label: format!("warp {warp}"), cells: (0..dram.channels).map(cell).collect() }
     };
     grids.push(grid(
-        format!("{some}requests, in their order: bursts by channel (columns), which wait for each other there"),
-        each.iter().take(REQUESTS).map(row).collect(),
+        format!("{prefix}requests, in order: bursts by channel (columns), which are serialized within a channel"),
+        by_request.iter().take(REQUESTS).map(row).collect(),
     ));
-    let busiest = (0..dram.channels).map(|channel| all.iter().filter(|(_, own)| own.channel == channel).count()).max();
-    let busy =
-        |key: fn(&DramAddress) -> (u64, u64)| all.iter().map(|(_, own)| key(own)).collect::<BTreeSet<_>>().len() as u64;
-    let used: u64 = requests.iter().map(|own| u64::from(own.mask.count_ones()) * u64::from(own.bytes)).sum();
+    let busiest =
+        (0..dram.channels).map(|channel| touched.iter().filter(|(_, place)| place.channel == channel).count()).max();
+    let busy = |key: fn(&DramAddress) -> (u64, u64)| {
+        touched.iter().map(|(_, place)| key(place)).collect::<BTreeSet<_>>().len() as u64
+    };
+    let requested_bytes: u64 =
+        requests.iter().map(|request| u64::from(request.mask.count_ones()) * u64::from(request.bytes)).sum();
     let position = recording.position(requests[0].site);
     Figure {
         what: BURSTS.name,
@@ -130,23 +139,23 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
         grids,
         counts: vec![
             ("requests", requests.len() as u64),
-            ("bursts", all.len() as u64),
-            ("bursts of all requests", each.iter().map(|(_, own)| own.len() as u64).sum()),
-            ("channels", busy(|own| (own.channel, 0))),
-            ("banks", busy(|own| (own.channel, own.bank))),
+            ("bursts", touched.len() as u64),
+            ("bursts of all requests", by_request.iter().map(|(_, bursts)| bursts.len() as u64).sum()),
+            ("channels", busy(|place| (place.channel, 0))),
+            ("banks", busy(|place| (place.channel, place.bank))),
             ("bursts of the busiest channel", busiest.unwrap_or(0) as u64),
-            ("bytes that threads ask for", used),
-            ("bytes that move", all.len() as u64 * dram.burst),
+            ("bytes requested by threads", requested_bytes),
+            ("bytes that move", touched.len() as u64 * dram.burst),
         ],
         notes: vec![format!(
-            "channels {}, banks of each {}, bytes of a burst {}, interleaved; each buffer begins at bank 0 of channel 0",
+            "channels {}, banks per channel {}, bytes per burst {}, interleaved; each buffer begins at bank 0 of channel 0",
             dram.channels, dram.banks, dram.burst
         )],
         ..Figure::default()
     }
 }
 
-/// Without colours, what does not move is in brackets.
+/// Replaces the text of bursts that do not move with a dot, so that the rows are readable without colors.
 fn marked(mut rows: Vec<FigureRow>) -> Vec<FigureRow> {
     let idle = rows.iter_mut().flat_map(|row| &mut row.cells).filter(|cell| cell.shade == Shade::Idle);
     idle.for_each(|cell| cell.text = "·".to_owned());

@@ -1,4 +1,4 @@
-//! How the blocks of a launch wait for each other: the words of global memory that one block writes and another reads.
+//! Synchronization between the blocks of a launch: the words of global memory that one block writes and another reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,29 +13,30 @@ use super::figure::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::Recording;
 
 pub(super) const EXCHANGE: Drawing =
-    Drawing { name: "exchange", about: "when blocks write and read the words by which they wait for each other", draw };
+    Drawing { name: "exchange", about: "when blocks write and read the words that synchronize them", draw };
 
-/// The most columns and rows that are drawn, and accesses that are kept.
+/// The limits for the numbers of drawn columns, drawn rows and kept accesses.
 const COLUMNS: usize = 64;
 const ROWS: usize = 32;
 const MOST: usize = 1 << 16;
 
-/// An access of a warp to words that blocks exchange.
+/// An access by a warp to words that blocks exchange.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Exchanged {
     /// The block.
     pub block: u64,
-    /// Whether it writes the words.
+    /// Whether the access writes the words.
     pub writes: bool,
-    /// The addresses, each with how many times its word had been written, this access included.
+    /// The addresses, each with the number of writes to its word so far, including this access.
     pub words: BTreeMap<u64, u32>,
 }
 
-/// Runs a launch with the warps of eight blocks taking turns, one instruction each, and returns the accesses to words that
-/// one block writes and another reads. Empty if the kernel has no load that is ordered with other blocks' stores.
+/// Runs a launch in which the warps of eight blocks alternate after each instruction. Returns the accesses to words
+/// that one block writes and another reads. The result is empty if no load of the kernel is ordered with other blocks'
+/// stores.
 ///
 /// # Errors
-/// When the machine refuses the launch or its kernel fails.
+/// Returns an error when the simulator rejects the launch or its kernel fails.
 pub fn exchange(simulator: &mut Simulator, launch: &Launch<'_>) -> Result<Vec<Exchanged>, LaunchError> {
     let mut code = launch.function.program().functions.iter().flat_map(|function| &function.code);
     let waits = code.any(|inst| matches!(&inst.op, Op::Memory(Memory::Load(load)) if load.order.is_strong()));
@@ -46,34 +47,35 @@ pub fn exchange(simulator: &mut Simulator, launch: &Launch<'_>) -> Result<Vec<Ex
     let launched =
         simulator.launch_observed(launch, ExchangeObserver { function: launch.function.clone(), log: Arc::default() });
     simulator.config_mut().schedule = usual;
-    let mut seen = std::mem::take(&mut launched?.log.lock().unwrap_or_else(PoisonError::into_inner).seen);
+    let mut accesses = std::mem::take(&mut launched?.log.lock().unwrap_or_else(PoisonError::into_inner).accesses);
     let (mut writers, mut shared) = (HashMap::<u64, BTreeSet<u64>>::new(), BTreeSet::new());
-    for access in seen.iter().filter(|access| access.writes) {
+    for access in accesses.iter().filter(|access| access.writes) {
         for word in access.words.keys() {
             writers.entry(*word).or_default().insert(access.block);
         }
     }
-    for access in seen.iter().filter(|access| !access.writes) {
+    for access in accesses.iter().filter(|access| !access.writes) {
         let sees_other = |(word, count): &(&u64, &u32)| {
-            **count > 0 && writers.get(word).is_some_and(|own| own.iter().any(|own| *own != access.block))
+            **count > 0 && writers.get(word).is_some_and(|blocks| blocks.iter().any(|block| *block != access.block))
         };
         shared.extend(access.words.iter().filter(sees_other).map(|(word, _)| *word));
     }
-    seen.iter_mut().for_each(|access| access.words.retain(|word, _| shared.contains(word)));
-    seen.retain(|access| !access.words.is_empty());
-    // A block that polls sees the same again and again.
+    accesses.iter_mut().for_each(|access| access.words.retain(|word, _| shared.contains(word)));
+    accesses.retain(|access| !access.words.is_empty());
+    // A polling block sees the same value repeatedly.
     let mut last = HashMap::new();
-    let mut kept: Vec<Exchanged> = Vec::new();
-    for access in seen {
-        if last.get(&access.block).is_none_or(|number: &usize| kept[*number] != access) {
-            last.insert(access.block, kept.len());
-            kept.push(access);
+    let mut distinct: Vec<Exchanged> = Vec::new();
+    for access in accesses {
+        if last.get(&access.block).is_none_or(|number: &usize| distinct[*number] != access) {
+            last.insert(access.block, distinct.len());
+            distinct.push(access);
         }
     }
-    Ok(kept)
+    Ok(distinct)
 }
 
-/// Keeps the strong accesses of a launch. The observers of all blocks write to one log, so it has their order.
+/// Keeps the strong accesses of a launch. The observers of all blocks write to one log, so the log has the accesses in
+/// order.
 struct ExchangeObserver {
     function: Function,
     log: Arc<Mutex<Log>>,
@@ -81,9 +83,9 @@ struct ExchangeObserver {
 
 #[derive(Default)]
 struct Log {
-    /// How many times each word has been written.
+    /// The number of writes to each word.
     written: HashMap<u64, u32>,
-    seen: Vec<Exchanged>,
+    accesses: Vec<Exchanged>,
 }
 
 impl Observer for ExchangeObserver {
@@ -103,7 +105,7 @@ impl Observer for ExchangeObserver {
             _ => false,
         };
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        if access.space != Space::Global || !is_strong || log.seen.len() >= MOST {
+        if access.space != Space::Global || !is_strong || log.accesses.len() >= MOST {
             return;
         }
         let writes = access.kind != AccessKind::Load;
@@ -114,7 +116,7 @@ impl Observer for ExchangeObserver {
             *count += u32::from(writes);
             words.insert(address, *count);
         }
-        log.seen.push(Exchanged { block: warp.block, writes, words });
+        log.accesses.push(Exchanged { block: warp.block, writes, words });
     }
 }
 
@@ -127,7 +129,7 @@ fn figure(recording: &Recording) -> Option<Figure> {
     let words: BTreeSet<u64> = accesses.iter().flat_map(|access| access.words.keys().copied()).collect();
     let number_of: HashMap<u64, usize> = words.iter().copied().zip(0..).collect();
     let blocks: BTreeSet<u64> = accesses.iter().map(|access| access.block).collect();
-    // A column is a step: each block does at most one thing in it, and reads what was written in an earlier step.
+    // A column is a step. In a step, each block makes at most one access, and reads values written in an earlier step.
     let mut columns: Vec<BTreeMap<u64, &Exchanged>> = Vec::new();
     let mut written = BTreeSet::new();
     for access in accesses {
@@ -179,7 +181,7 @@ fn figure(recording: &Recording) -> Option<Figure> {
     let count = |is: fn(&&Exchanged) -> bool| accesses.iter().filter(is).count() as u64;
     Some(Figure {
         what: EXCHANGE.name,
-        title: format!("{} blocks, words that one writes and another reads", blocks.len()),
+        title: format!("{} blocks, words that one block writes and another reads", blocks.len()),
         grids: vec![grid],
         counts: vec![
             ("blocks", blocks.len() as u64),
@@ -190,8 +192,8 @@ fn figure(recording: &Recording) -> Option<Figure> {
         ],
         notes: vec![
             format!("words are counted from {}", recording.place(first)),
-            "eight blocks run at a time, and their warps take turns of one instruction; a block that polls a word without a \
-             change is drawn once"
+            "eight blocks run at a time, and their warps alternate after each instruction; repeated polls of an unchanged word \
+             are drawn once"
                 .to_owned(),
         ],
         ..Figure::default()

@@ -1,4 +1,4 @@
-//! What a figure is: grids of cells with arrows between them, and words.
+//! The structure of a figure: grids of cells with arrows between them, and text.
 
 use serde::Serialize;
 
@@ -7,11 +7,11 @@ use super::record::Recording;
 /// A kind of figure.
 #[derive(Debug)]
 pub struct Drawing {
-    /// Its name.
+    /// The name of the kind.
     pub name: &'static str,
-    /// What it shows, in a few words.
+    /// A short description of what the figure shows.
     pub about: &'static str,
-    /// Draws all that a recording has of this kind.
+    /// Draws all figures of this kind from a recording.
     pub draw: fn(&Recording) -> Vec<Figure>,
 }
 
@@ -20,34 +20,34 @@ pub struct Drawing {
 pub struct Figure {
     /// The kind of figure: the name of its [`Drawing`].
     pub what: &'static str,
-    /// What it shows.
+    /// A description of what the figure shows.
     pub title: String,
-    /// The source line that it is about: file and line.
+    /// The source line that the figure is about: file and line.
     pub source: Option<(String, u32)>,
     /// The line of the PTX, from 1.
     pub ptx_line: u32,
-    /// Its grids, from top to bottom.
+    /// The grids, from top to bottom.
     pub grids: Vec<Grid>,
-    /// Lines of the source, with numbers beside each.
+    /// Source lines, each with its numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub listing: Option<Listing>,
-    /// What is counted in it, by name.
+    /// The counts, by name.
     pub counts: Vec<(&'static str, u64)>,
-    /// What else there is to say.
+    /// Additional remarks.
     pub notes: Vec<String>,
 }
 
-/// Lines of the source in the order of the files, with numbers beside each.
+/// Source lines in the order of the files, each with its numbers.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Listing {
-    /// What the numbers are, in a word or two.
+    /// The headings of the numbers, in a word or two.
     pub columns: Vec<&'static str>,
     /// The lines.
     pub lines: Vec<Line>,
 }
 
 impl Listing {
-    /// Keeps the `most` lines with the largest first number, in their order.
+    /// Keeps the `most` lines with the largest first number, in their original order.
     pub fn keep_costliest(&mut self, most: usize) {
         let mut counts: Vec<u64> = self.lines.iter().filter_map(|line| line.counts.first().copied()).collect();
         counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
@@ -57,23 +57,23 @@ impl Listing {
     }
 }
 
-/// A line of the source.
+/// A source line.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Line {
-    /// File and line; `None` for instructions of which the PTX does not say it.
+    /// File and line; `None` for instructions without a source line in the PTX.
     pub source: Option<(String, u32)>,
-    /// Its text, which somebody writes who has the file.
+    /// The text of the line. It stays empty until a caller that has the file fills it in.
     pub text: String,
     /// A number for each column.
     pub counts: Vec<u64>,
-    /// The instructions that come from it.
+    /// The PTX instructions compiled from the line.
     pub ptx: Vec<PtxLine>,
 }
 
 /// A line of the PTX.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct PtxLine {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub line: u32,
     /// The instruction.
     pub text: String,
@@ -84,11 +84,11 @@ pub struct PtxLine {
 /// Rows of cells under common columns.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Grid {
-    /// What it shows.
+    /// A description of what the grid shows.
     pub caption: String,
     /// The headings of the columns.
     pub columns: Vec<String>,
-    /// How many columns belong together.
+    /// The number of columns in a visual group.
     pub together: usize,
     /// The rows, from top to bottom.
     pub rows: Vec<FigureRow>,
@@ -99,7 +99,7 @@ pub struct Grid {
 /// A row of a grid.
 #[derive(Clone, Debug, Serialize)]
 pub struct FigureRow {
-    /// What the row is.
+    /// The heading of the row.
     pub label: String,
     /// A cell for each column.
     pub cells: Vec<Cell>,
@@ -108,41 +108,41 @@ pub struct FigureRow {
 /// A cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cell {
-    /// What stands in it: a few characters.
+    /// The text of the cell: a few characters.
     pub text: String,
-    /// How it looks.
+    /// The appearance of the cell.
     pub shade: Shade,
 }
 
 impl Cell {
-    /// A cell with what displays as this.
+    /// Creates a cell with the displayed form of `text`.
     pub fn new(text: impl ToString, shade: Shade) -> Self {
         Self { text: text.to_string(), shade }
     }
 }
 
-/// How a cell looks.
+/// The appearance of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Shade {
-    /// Nothing is there.
+    /// The cell is empty.
     #[default]
     Empty,
-    /// It is moved, and nobody asked for it; or a lane takes no part.
+    /// Data that moves without being requested, or a lane that does not participate.
     Idle,
-    /// It is used, in the first turn.
+    /// Data that is used in the first turn.
     Used,
-    /// It is used in a later turn: the number of turns before.
+    /// Data that is used in a later turn, with the number of preceding turns.
     Turn(usize),
 }
 
-/// An arrow from a cell of a row to a cell of the next one.
+/// An arrow from a cell of a row to a cell of the next row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Arrow {
-    /// The number of the row that it begins in.
+    /// The number of the row in which the arrow begins.
     pub row: usize,
-    /// The column that it begins in.
+    /// The column in which the arrow begins.
     pub from: usize,
-    /// The column of the next row that it ends in.
+    /// The column of the next row in which the arrow ends.
     pub to: usize,
 }

@@ -1,4 +1,4 @@
-//! The fragments of a tensor-core product: which lane holds which elements of the three matrices.
+//! The fragments of a tensor-core product: the lane that holds each element of the three matrices.
 
 use simt::code::Op;
 use simt::matrix::Matrix;
@@ -7,7 +7,7 @@ use super::figure::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::Recording;
 
 pub(super) const FRAGMENTS: Drawing =
-    Drawing { name: "fragments", about: "the lanes that hold the elements of a product on tensor cores", draw };
+    Drawing { name: "fragments", about: "the lanes that hold the elements of a tensor-core product", draw };
 
 const LANES: usize = 32;
 
@@ -25,7 +25,7 @@ fn cell((lane, register): (usize, usize)) -> Cell {
     Cell::new(lane, if register == 0 { Shade::Used } else { Shade::Turn(register) })
 }
 
-/// Draws each form of `mma` that the launch executes once.
+/// Draws each form of `mma` that the launch executes, once per form.
 fn draw(recording: &Recording) -> Vec<Figure> {
     let mut products = Vec::new();
     let mut figures = Vec::new();
@@ -34,7 +34,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
         let Op::Matrix(matrix) = op else { continue };
         let Matrix::Multiply(multiply) = &**matrix else { continue };
         let product = &multiply.product;
-        // The fragments of `wmma` and of four products next to each other hold elements several times.
+        // The fragments of `wmma`, and of four products in one instruction, hold elements several times.
         let is_plain = product.count == 1
             && multiply.a.places.len() == product.m * product.k
             && multiply.b.places.len() == product.n * product.k;
@@ -42,7 +42,8 @@ fn draw(recording: &Recording) -> Vec<Figure> {
             continue;
         }
         products.push(product.clone());
-        let [a, b, c] = [&multiply.a, &multiply.b, &multiply.c].map(|own| holders(own.registers.len(), &own.places));
+        let [a, b, c] =
+            [&multiply.a, &multiply.b, &multiply.c].map(|fragment| holders(fragment.registers.len(), &fragment.places));
         let (m, n, k) = (product.m, product.n, product.k);
         let rows_of_b = (0..k).map(|row| {
             let cells = (0..n).map(|column| cell(b[column * k + row]));
@@ -70,10 +71,10 @@ fn draw(recording: &Recording) -> Vec<Figure> {
             }],
             counts: vec![
                 ("registers of a in each lane", multiply.a.registers.len() as u64),
-                ("of b", multiply.b.registers.len() as u64),
-                ("of c", multiply.c.registers.len() as u64),
+                ("registers of b in each lane", multiply.b.registers.len() as u64),
+                ("registers of c in each lane", multiply.c.registers.len() as u64),
             ],
-            notes: vec!["a color is a register: green is the first one of its matrix".to_owned()],
+            notes: vec!["each color is a register; green is the first register of its matrix".to_owned()],
             ..Figure::default()
         });
     }

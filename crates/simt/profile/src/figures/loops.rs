@@ -1,7 +1,8 @@
 //! The numbers of a loop, step by step.
 //!
-//! A loop is a sequence of instructions that a lane executes several times in a row. Its figure has a column for each step, and
-//! a row for each instruction that gives a number: one with a result in f32, or one whose result such an instruction reads.
+//! A loop is a sequence of instructions that a lane executes several times in a row. Its figure has a column for each
+//! step and a row for each instruction that produces a number. Such an instruction has an f32 result, or a result that
+//! an f32 instruction reads.
 
 use std::collections::HashSet;
 
@@ -12,20 +13,21 @@ use super::record::{Recording, Written};
 
 pub(super) const LOOP: Drawing = Drawing { name: "loop", about: "the numbers of a lane's loop, step by step", draw };
 
-/// The most instructions of a loop, the most rows and steps of a figure, and the least steps of a loop.
+/// Limits: the instructions of a loop, the rows and steps of a figure, and the minimum number of steps of a loop.
 const LONGEST: usize = 256;
 const ROWS: usize = 24;
 const STEPS: usize = 16;
 const FEWEST: usize = 3;
 
 fn draw(recording: &Recording) -> Vec<Figure> {
-    let mut known = HashSet::new();
-    let loops = loops(&recording.written).into_iter().filter(|own| known.insert(own.steps[0][0].key()));
-    loops.filter_map(|own| figure(recording, &own)).collect()
+    let mut known_starts = HashSet::new();
+    let loops =
+        loops(&recording.written).into_iter().filter(|lane_loop| known_starts.insert(lane_loop.steps[0][0].key()));
+    loops.filter_map(|lane_loop| figure(recording, &lane_loop)).collect()
 }
 
 impl Written {
-    /// The instruction, and which of its results it is.
+    /// Returns the instruction and the index of its result.
     fn key(&self) -> (Site, usize) {
         (self.site, self.place)
     }
@@ -36,19 +38,19 @@ struct Loop<'a> {
     steps: Vec<&'a [Written]>,
 }
 
-/// Returns the innermost loops in what a lane wrote, in their order.
+/// Returns the innermost loops in the results that a lane wrote, in execution order.
 fn loops(written: &[Written]) -> Vec<Loop<'_>> {
     let is_equal = |a: &[Written], b: &[Written]| a.iter().map(Written::key).eq(b.iter().map(Written::key));
     let (mut found, mut first) = (Vec::new(), 0);
     while first < written.len() {
-        let rest = &written[first..];
-        let length = rest.iter().skip(1).take(LONGEST).position(|own| own.key() == rest[0].key());
+        let remaining = &written[first..];
+        let length = remaining.iter().skip(1).take(LONGEST).position(|result| result.key() == remaining[0].key());
         let length = length.map_or(0, |place| place + 1);
-        // A result that occurs twice in a step is of a loop within the loop, which follows.
-        let is_innermost = rest[..length].iter().map(Written::key).collect::<HashSet<_>>().len() == length;
+        // A result that occurs twice in a step belongs to an inner loop, which is found later.
+        let is_innermost = remaining[..length].iter().map(Written::key).collect::<HashSet<_>>().len() == length;
         let steps: Vec<_> = match length {
             1.. if is_innermost => {
-                rest.chunks_exact(length).take_while(|step| is_equal(step, &rest[..length])).collect()
+                remaining.chunks_exact(length).take_while(|step| is_equal(step, &remaining[..length])).collect()
             }
             _ => Vec::new(),
         };
@@ -62,7 +64,7 @@ fn loops(written: &[Written]) -> Vec<Loop<'_>> {
     found
 }
 
-/// An instruction of PTX: its name, the registers that it writes, and the registers that it reads.
+/// A PTX instruction: its name, the registers that it writes, and the registers that it reads.
 struct Parsed<'a> {
     name: &'a str,
     writes: Vec<&'a str>,
@@ -72,8 +74,11 @@ struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     fn new(line: &'a str) -> Self {
         let line = line.trim();
-        let line =
-            if line.starts_with('@') { line.split_once(char::is_whitespace).map_or("", |own| own.1) } else { line };
+        let line = if line.starts_with('@') {
+            line.split_once(char::is_whitespace).map_or("", |(_, rest)| rest)
+        } else {
+            line
+        };
         let (name, operands) = line.trim().split_once(char::is_whitespace).unwrap_or((line, ""));
         let end = if operands.trim_start().starts_with('{') { operands.find('}') } else { operands.find(',') };
         let (to, from) = operands.split_at(end.unwrap_or(operands.len()));
@@ -88,39 +93,42 @@ impl<'a> Parsed<'a> {
         self.name.split('.').next() == Some(operation)
     }
 
-    /// Whether its operands are f32.
+    /// Returns whether the operands are f32.
     fn reads_floats(&self) -> bool {
         self.name.ends_with(".f32") && !self.is("ld")
     }
 
-    /// Whether its result is an f32.
+    /// Returns whether the result is an f32.
     fn gives_float(&self) -> bool {
         if self.is("cvt") { self.name.contains(".f32.") } else { self.name.ends_with(".f32") && !self.is("setp") }
     }
 }
 
-fn figure(recording: &Recording, own: &Loop<'_>) -> Option<Figure> {
+fn figure(recording: &Recording, lane_loop: &Loop<'_>) -> Option<Figure> {
     let text = recording.ptx();
-    let lines: Vec<u32> = own.steps[0].iter().map(|written| recording.position(written.site).ptx_line).collect();
+    let lines: Vec<u32> = lane_loop.steps[0].iter().map(|written| recording.position(written.site).ptx_line).collect();
     let parsed: Vec<Parsed<'_>> = lines.iter().map(|line| Parsed::new(text.line_text(*line))).collect();
-    let name = |place: usize| parsed[place].writes.get(own.steps[0][place].place).copied();
-    let numbers: HashSet<&str> =
-        parsed.iter().filter(|own| own.reads_floats()).flat_map(|own| own.reads.iter().copied()).collect();
+    let name = |place: usize| parsed[place].writes.get(lane_loop.steps[0][place].place).copied();
+    let numbers: HashSet<&str> = parsed
+        .iter()
+        .filter(|instruction| instruction.reads_floats())
+        .flat_map(|instruction| instruction.reads.iter().copied())
+        .collect();
     let is_shown =
         |place: &usize| name(*place).is_some_and(|name| parsed[*place].gives_float() || numbers.contains(name));
-    let shown: Vec<usize> = (0..parsed.len()).filter(is_shown).collect();
-    if shown.iter().filter(|place| parsed[**place].gives_float()).count() < 2 || shown.len() > ROWS {
+    let shown_places: Vec<usize> = (0..parsed.len()).filter(is_shown).collect();
+    if shown_places.iter().filter(|place| parsed[**place].gives_float()).count() < 2 || shown_places.len() > ROWS {
         return None;
     }
-    // A register that is read before it is written in a step has its value from the step before.
+    // A register that a step reads before writing it holds a value from the previous step.
     let is_kept = |place: usize| {
         let name = name(place).unwrap_or_default();
-        parsed[..=place].iter().any(|own| own.reads.contains(&name))
+        parsed[..=place].iter().any(|instruction| instruction.reads.contains(&name))
     };
-    let count = own.steps.len().min(STEPS);
+    let count = lane_loop.steps.len().min(STEPS);
     let row = |place: &usize| {
         let cell = |step: usize| {
-            let bits = |step: usize| own.steps[step][*place].bits;
+            let bits = |step: usize| lane_loop.steps[step][*place].bits;
             let shade = match is_kept(*place) {
                 false => Shade::Idle,
                 true if step > 0 && bits(step) == bits(step - 1) => Shade::Used,
@@ -132,34 +140,34 @@ fn figure(recording: &Recording, own: &Loop<'_>) -> Option<Figure> {
         let label = format!("{operation} {}", name(*place).unwrap_or_default());
         FigureRow { label, cells: (0..count).map(cell).collect() }
     };
-    let rows: Vec<FigureRow> = shown.iter().map(row).collect();
-    let more = match own.steps.len() - count {
+    let rows: Vec<FigureRow> = shown_places.iter().map(row).collect();
+    let omission = match lane_loop.steps.len() - count {
         0 => String::new(),
-        more => format!("; {more} more steps are left out"),
+        left_out => format!("; {left_out} more steps are left out"),
     };
-    // The figure is about the last number that a step passes on, and about its first number if it passes on none.
-    let place = shown.iter().rfind(|place| is_kept(**place)).unwrap_or(&shown[0]);
+    // The figure points to the last number that a step passes on, or to the first number if no number is passed on.
+    let place = shown_places.iter().rfind(|place| is_kept(**place)).unwrap_or(&shown_places[0]);
     Some(Figure {
         what: LOOP.name,
-        title: format!("{} steps of lane 0", own.steps.len()),
-        source: recording.position(own.steps[0][*place].site).source,
+        title: format!("{} steps of lane 0", lane_loop.steps.len()),
+        source: recording.position(lane_loop.steps[0][*place].site).source,
         ptx_line: lines[*place],
         grids: vec![Grid {
             caption: format!(
                 "the results of instructions (rows) by step (columns); green and blue: the next step reads the result; \
-                 green: it is the same as in the step before, blue: it differs{more}"
+                 green: it is unchanged from the previous step, blue: it differs{omission}"
             ),
             columns: (0..count).map(|step| step.to_string()).collect(),
             together: 8,
             rows,
             arrows: Vec::new(),
         }],
-        counts: vec![("steps", own.steps.len() as u64)],
+        counts: vec![("steps", lane_loop.steps.len() as u64)],
         ..Figure::default()
     })
 }
 
-/// Returns a number in five characters or fewer, unless it is very large or very small.
+/// Formats a number in five characters or fewer, unless the number is very large or very small.
 fn number(value: f32) -> String {
     let size = value.abs();
     if value.is_nan() {

@@ -1,8 +1,8 @@
-//! Figures of what a launch does, drawn from its execution on the simulator.
+//! Figures of a launch, drawn from its execution on the simulator.
 //!
-//! A [`Recording`] keeps what one warp does, what its block does, and what the whole launch counts. Each of [`DRAWINGS`] makes
-//! [`Figure`]s of it, which are data: how they look is the business of others. The sectors and wavefronts of a figure are
-//! those that the machine counts.
+//! A [`Recording`] keeps the actions of one warp and of its block, and the counters of the whole launch. Each of
+//! [`DRAWINGS`] converts a recording into [`Figure`]s, which are data; other crates render them. The sectors and
+//! wavefronts of a figure equal the numbers that the simulator counts.
 
 mod access;
 mod banks;

@@ -1,4 +1,4 @@
-//! What a launch did.
+//! The recording of a launch.
 
 use std::collections::HashMap;
 
@@ -14,38 +14,38 @@ use super::exchange::Exchanged;
 use super::flow::Graph;
 use crate::watch::Watch;
 
-/// What a warp, its block and the launch did.
+/// The recorded actions of a warp, its block and the launch.
 #[derive(Debug)]
 pub struct Recording {
     pub(super) function: Function,
     pub(super) positions: HashMap<Site, Position>,
-    /// The places of the problem's buffers: first addresses and sizes in bytes.
+    /// The addresses of the problem's buffers: first addresses and sizes in bytes.
     pub(crate) buffers: Vec<(u64, u64)>,
-    /// What was watched.
+    /// The block and warp that were watched, and the device.
     pub watch: Watch,
-    /// The warp's requests to global and shared memory, in their order.
+    /// The warp's requests to global and shared memory, in order.
     pub requests: Vec<Request>,
-    /// The warp's shuffles, in their order.
+    /// The warp's shuffles, in order.
     pub shuffles: Vec<Shuffle>,
-    /// What the warp's lane 0 wrote to registers of 32 bits, in its order: the results of arithmetic and of loads.
+    /// The results of arithmetic and loads that the warp's lane 0 wrote to 32-bit registers, in order.
     pub written: Vec<Written>,
-    /// The requests of all warps of the block to global memory, in the order of the simulation.
+    /// The requests of all warps of the block to global memory, in simulation order.
     pub of_block: Vec<Request>,
-    /// Whether there were more requests than are kept.
+    /// Whether some requests were discarded because the limit was reached.
     pub(super) is_cut: bool,
-    /// Where the block's values went.
+    /// The data flow of the block's values.
     pub flow: Graph,
-    /// What values did that was not followed, in words.
+    /// Descriptions of the data flow that was not followed.
     pub(super) lost: Vec<&'static str>,
-    /// What each instruction of the launch counts.
+    /// The counters of each instruction of the launch.
     pub counters: SiteCounters,
-    /// What the block's warps do at each modelled cycle.
+    /// The activity of the block's warps at each modeled cycle.
     pub spans: Vec<Span>,
-    /// How blocks wait for each other, by [`exchange`](super::exchange()); nothing without that.
+    /// The accesses by which blocks synchronize, from [`exchange`](super::exchange()); empty unless a caller sets it.
     pub exchange: Vec<Exchanged>,
     /// How the launch fills a device.
     pub residence: Residence,
-    /// The sizes of a problem that can be followed, where this one makes too many values.
+    /// Problem sizes for which all values can be followed, if this problem produces too many values.
     pub fits: Option<String>,
 }
 
@@ -54,17 +54,17 @@ pub struct Recording {
 pub struct Residence {
     /// The device.
     pub device: String,
-    /// Its multiprocessors.
+    /// The number of multiprocessors of the device.
     pub multiprocessors: u32,
-    /// Blocks of the launch.
+    /// The number of blocks of the launch.
     pub blocks: u64,
-    /// Blocks that a multiprocessor holds at once.
+    /// The number of blocks that a multiprocessor holds at once.
     pub resident: u32,
-    /// Warps of a block.
+    /// The number of warps per block.
     pub warps: u32,
-    /// Warps that a multiprocessor holds at once.
+    /// The number of warps that a multiprocessor holds at once.
     pub most_warps: u32,
-    /// Whether `ptxas` said how many registers there are; otherwise they are taken not to limit the blocks.
+    /// Whether `ptxas` reported the number of registers. Otherwise, registers are assumed not to limit the blocks.
     pub has_registers: bool,
 }
 
@@ -75,26 +75,26 @@ pub struct Request {
     pub site: Site,
     /// The warp, by its number in its block.
     pub warp: u32,
-    /// How many times the block's threads had met at a barrier by then.
+    /// The number of barriers that the block had passed before the request.
     pub phase: u32,
-    /// Which memory.
+    /// The state space.
     pub space: Space,
-    /// What it does there.
+    /// The kind of access.
     pub kind: AccessKind,
-    /// Bytes for each lane.
+    /// The number of bytes per lane.
     pub bytes: u32,
-    /// The lanes that take part.
+    /// The participating lanes.
     pub mask: u32,
-    /// Their addresses; offsets in shared memory.
+    /// The lanes' addresses; offsets in shared memory.
     pub addresses: [u64; 32],
 }
 
-/// A result of an instruction, in a register of 32 bits of a warp's lane 0.
+/// A result of an instruction in a 32-bit register of a warp's lane 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Written {
     /// The instruction.
     pub site: Site,
-    /// The place of the register among those that the instruction writes, from 0.
+    /// The index of the register among the registers that the instruction writes, from 0.
     pub place: usize,
     /// The value.
     pub bits: u32,
@@ -105,37 +105,37 @@ pub struct Written {
 pub struct Shuffle {
     /// The instruction.
     pub site: Site,
-    /// How it finds the source lanes.
+    /// The mode that selects the source lanes.
     pub mode: ShuffleMode,
-    /// The lanes that execute it.
+    /// The lanes that execute the shuffle.
     pub lanes: u32,
-    /// The lanes that give a value: those, and others that come to the exchange on another path.
-    pub given: u32,
-    /// The lanes that each lane names.
+    /// The lanes that provide a value: the executing lanes, and lanes that reach the exchange on another path.
+    pub providers: u32,
+    /// The member mask of each lane.
     pub members: [u32; 32],
-    /// How many lanes exchange values with each other, as each lane has it.
+    /// The number of lanes that exchange values with each other, as specified by each lane.
     pub widths: [u32; 32],
-    /// The value that each lane gives.
+    /// The value that each lane provides.
     pub values: [u32; 32],
     /// The lane that each lane reads.
     pub sources: [u32; 32],
-    /// The lanes that read the lane that they ask for; others keep their own value.
+    /// The lanes that read the requested lane; other lanes keep their value.
     pub in_range: u32,
 }
 
 impl Request {
-    /// The access that it was.
+    /// Returns the request as an access.
     pub fn access(&self) -> Access<'_> {
         let Self { space, kind, bytes, mask, ref addresses, .. } = *self;
         Access { space, kind, bytes, mask, rank: None, stored: StoredValues::default(), addresses, patterns: None }
     }
 
-    /// The lanes that take part, each with its address.
+    /// Returns the participating lanes, each with its address.
     pub fn lanes(&self) -> impl Iterator<Item = (usize, u64)> {
         simt::regs::lanes(self.mask).map(|lane| (lane, self.addresses[lane]))
     }
 
-    /// What it does, in words.
+    /// Returns the description of the access kind.
     pub(super) fn verb(&self) -> &'static str {
         match self.kind {
             AccessKind::Load => "loads",
@@ -147,43 +147,44 @@ impl Request {
 }
 
 impl Recording {
-    /// What the machine counts of a request alone, by the metric's name; `None` where it has no such metric.
+    /// Returns the simulator's count of a metric for this request alone; `None` if the simulator does not have the
+    /// metric.
     pub fn counted(&self, request: &Request, metric: &str) -> Option<f64> {
         let mut counters = Counters::new(&self.function);
         counters.access(request.site, WarpId::default(), &request.access());
         counters.get(metric).and_then(Value::number)
     }
 
-    /// The machine's wavefronts of a request to shared memory.
+    /// Returns the simulator's wavefronts for a request to shared memory.
     pub(super) fn wavefronts(&self, request: &Request) -> Vec<Vec<simt::counters::BankWord>> {
         Counters::new(&self.function).wavefronts(request.site, &request.access())
     }
 
-    /// Why figures are left out that follow values, if they are.
+    /// Returns the reason why figures that follow values are left out, if they are.
     pub fn left_out(&self) -> Option<String> {
         let fits = self.fits.as_ref().map_or(String::new(), |sizes| format!("; {sizes} fits"));
         (self.flow.left_out > 0)
-            .then(|| format!("the block makes too many values for the figures tree and tiles{fits}"))
+            .then(|| format!("the block produces too many values for the figures tree and tiles{fits}"))
     }
 
-    /// Where an instruction stands in the texts.
+    /// Returns the source line and PTX line of an instruction.
     pub(super) fn position(&self, site: Site) -> Position {
         self.positions.get(&site).cloned().unwrap_or_else(|| Position::of(&self.function, site))
     }
 
-    /// A line of the PTX.
+    /// Returns the PTX.
     pub(super) fn ptx(&self) -> ptx::Source<'_> {
         ptx::Source::new(self.function.ptx())
     }
 
-    /// The buffer that an address in global memory is in, and the byte there.
+    /// Returns the buffer that contains an address of global memory, and the byte offset there.
     pub(super) fn in_buffer(&self, address: u64) -> Option<(usize, u64)> {
         let is_in = |(first, bytes): &(u64, u64)| (*first..first + bytes.max(&1)).contains(&address);
         let number = self.buffers.iter().position(is_in)?;
         Some((number, address - self.buffers[number].0))
     }
 
-    /// An address in global memory in words: `buffer 0 + 128`.
+    /// Formats an address of global memory: `buffer 0 + 128`.
     pub(super) fn place(&self, address: u64) -> String {
         match self.in_buffer(address) {
             Some((number, at)) => format!("buffer {number} + {at}"),
@@ -191,13 +192,13 @@ impl Recording {
         }
     }
 
-    /// The requests to a space, those together that are alike: of one source line and form, and with the same distances
-    /// between addresses. Each has the others behind it.
+    /// Returns the requests to a space in groups of equal requests: the same source line and form, and the same
+    /// distances between addresses.
     pub(super) fn alike(&self, space: Space) -> Vec<Vec<&Request>> {
         let (mut groups, mut known): (Vec<Vec<&Request>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
         for request in self.requests.iter().filter(|request| request.space == space) {
             let source = self.position(request.site).source;
-            // A line of global memory, and a row of the banks, are 128 bytes.
+            // A line of global memory and a row of the banks have 128 bytes each.
             let first = request.lanes().map(|(_, address)| address).min().unwrap_or(0) / 128 * 128;
             let mut distances = [0; 32];
             request.lanes().for_each(|(lane, address)| distances[lane] = address - first);
@@ -212,10 +213,10 @@ impl Recording {
     }
 }
 
-/// How often a warp made requests that are alike.
+/// Returns a note about the number of equal requests of a warp, if there are several.
 pub(super) fn times(alike: &[&Request]) -> Vec<String> {
     match alike.len() {
         1 => Vec::new(),
-        count => vec![format!("the first of {count} requests of this line by this warp that look alike")],
+        count => vec![format!("the first of {count} equal requests of this line by this warp")],
     }
 }

@@ -1,4 +1,4 @@
-//! The observers of a launch, and what becomes of what they have seen.
+//! The observers of a launch, and their conversion into a recording.
 
 use ptx::ast::Space;
 use simt::Function;
@@ -15,13 +15,13 @@ use super::meeting::Meeting;
 use super::record::{Recording, Request, Residence, Shuffle, Written};
 use crate::watch::Watch;
 
-/// The most requests, shuffles and results that are kept of a warp, and requests of a block.
+/// The maximum number of kept requests, shuffles and results of a warp, and of kept requests of a block.
 const MOST: usize = 1 << 16;
 
-/// The observers of a launch: its warp and block, the way of its values, its counters and its critical path.
+/// The observers of a launch: of its warp and block, data flow, counters and critical path.
 pub type Observers = (Recorder, (Flow, (SiteCounters, OfBlocks<CriticalPath>)));
 
-/// The observers of a launch of a function.
+/// Creates the observers of a launch of a function.
 pub(crate) fn observers(
     function: &Function,
     watch: &Watch,
@@ -32,7 +32,7 @@ pub(crate) fn observers(
     (Recorder::new(function, (watch.block, watch.warp as u32)), (flow, (SiteCounters::new(function), path)))
 }
 
-/// What they have seen, and the critical path of the sampled blocks.
+/// Returns the recording of the observers, and the critical path of the sampled blocks.
 pub(crate) fn finish(
     observers: Observers,
     watch: Watch,
@@ -65,7 +65,7 @@ pub(crate) fn finish(
     (recording, path)
 }
 
-/// Keeps what a warp does, and what its block asks of global memory.
+/// Keeps the actions of a warp and its block's requests to global memory.
 pub struct Recorder {
     function: Function,
     watched: (u64, u32),
@@ -76,12 +76,13 @@ pub struct Recorder {
     is_cut: bool,
     pub(super) shuffles: Vec<Shuffle>,
     pub(super) written: Vec<Written>,
-    /// The instruction that lane 0 executes, with the registers that it writes. The next step has their values.
+    /// The instruction that lane 0 executes, with the registers that it writes. Their values are available at the next
+    /// step.
     executed: Option<(Site, Vec<Reg>)>,
     meeting: Meeting,
     members: [u32; 32],
     widths: [u32; 32],
-    /// Whether lanes have gone on since the last ones came.
+    /// Whether lanes have left the exchange since the last arrival.
     has_met: bool,
 }
 
@@ -113,10 +114,12 @@ impl Recorder {
         &self.function.program().functions[site.function as usize].code[site.pc as usize].op
     }
 
-    /// Keeps the results of the instruction before this step, and remembers the registers that this step writes.
+    /// Keeps the results of the previous instruction, and remembers the registers that this step writes.
     fn keep_results(&mut self, step: &Step<'_>) {
         if let Some((site, registers)) = self.executed.take().filter(|(site, _)| site.function == step.site.function) {
-            for (place, register) in registers.into_iter().enumerate().filter(|(_, own)| matches!(own, Reg::R32(_))) {
+            for (place, register) in
+                registers.into_iter().enumerate().filter(|(_, register)| matches!(register, Reg::R32(_)))
+            {
                 if self.written.len() < MOST {
                     let bits = step.registers.value(register)[0] as u32;
                     self.written.push(Written { site, place, bits });
@@ -205,9 +208,9 @@ impl Observer for Recorder {
             return;
         }
         let mode = *mode;
-        let Meeting { given, values, sources, in_range, .. } = self.meeting;
+        let Meeting { arrived, values, sources, in_range, .. } = self.meeting;
         self.meeting.leave(lanes);
-        // Those that met on different paths are told of one after the other.
+        // Lanes that met on different paths are reported one after another.
         if let Some(last) = self.shuffles.last_mut().filter(|last| self.has_met && last.mode == mode) {
             last.lanes |= lanes;
             return;
@@ -215,7 +218,17 @@ impl Observer for Recorder {
         self.has_met = true;
         if self.shuffles.len() < MOST {
             let (members, widths) = (self.members, self.widths);
-            self.shuffles.push(Shuffle { site, mode, lanes, given, members, widths, values, sources, in_range });
+            self.shuffles.push(Shuffle {
+                site,
+                mode,
+                lanes,
+                providers: arrived,
+                members,
+                widths,
+                values,
+                sources,
+                in_range,
+            });
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The elements that each prefix of a scan covers, round by round.
 //!
-//! A block that scans stores, for each of its elements, the sum of all elements up to it. Every value on the way there
-//! covers a run of neighboring elements. An addition joins two neighboring runs, and a subtraction removes the end of one.
+//! For each of its elements, a scanning block stores the sum of all elements up to and including it. Every intermediate
+//! value covers a run of neighboring elements. An addition joins two neighboring runs, and a subtraction removes the
+//! end of a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -13,17 +14,17 @@ use super::tree::operation;
 pub(super) const SCAN: Drawing =
     Drawing { name: "scan", about: "the elements that each prefix of a scan covers, round by round", draw };
 
-/// The most elements that are drawn: the first of the block.
+/// The maximum number of drawn elements: the first elements of the block.
 const COLUMNS: usize = 64;
 
-/// Neighboring elements: the first and the last.
+/// A run of neighboring elements: the first and the last.
 type Run = (u64, u64);
 
-/// A value on the way to a prefix.
+/// An intermediate value of a prefix.
 struct Sum {
     id: Id,
     run: Run,
-    /// The barriers before it, and the chain of operations since the last one.
+    /// The number of preceding barriers, and the length of the chain of operations since the last barrier.
     round: (u32, u32),
     thread: u32,
     operands: Vec<Id>,
@@ -33,17 +34,17 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     sums(recording).and_then(|sums| figure(recording, &sums)).into_iter().collect()
 }
 
-/// Returns the values that go into the block's results, with elements first; `None` if one of them is not of a run.
+/// Returns the values that contribute to the block's results, elements first; `None` if a value does not cover a run.
 fn sums(recording: &Recording) -> Option<Vec<Sum>> {
     let graph = &recording.flow;
     if graph.left_out > 0 {
         return None;
     }
     let text = recording.ptx();
-    let mut left = results(graph)?;
-    let mut needed: HashSet<Id> = left.iter().copied().collect();
-    while let Some(id) = left.pop() {
-        left.extend(graph.parts(id).into_iter().filter(|part| needed.insert(*part)));
+    let mut pending = results(graph)?;
+    let mut needed: HashSet<Id> = pending.iter().copied().collect();
+    while let Some(id) = pending.pop() {
+        pending.extend(graph.parts(id).into_iter().filter(|part| needed.insert(*part)));
     }
     // Operands have smaller numbers than their results.
     let mut order: Vec<Id> =
@@ -78,7 +79,7 @@ fn sums(recording: &Recording) -> Option<Vec<Sum>> {
     (buffers.len() == 1).then_some(sums)
 }
 
-/// Returns the values in the buffer to which the block stores most results.
+/// Returns the values in the buffer that receives the most results of the block.
 fn results(graph: &Graph) -> Option<Vec<Id>> {
     let mut by_buffer: BTreeMap<usize, BTreeSet<Id>> = BTreeMap::new();
     for (place, id, _) in &graph.results {
@@ -94,7 +95,7 @@ fn figure(recording: &Recording, sums: &[Sum]) -> Option<Figure> {
     let ends: BTreeSet<u64> = sums.iter().map(|sum| sum.run.1).collect();
     let prefixes: BTreeSet<Run> = sums.iter().map(|sum| sum.run).filter(|run| run.0 == begin).collect();
     let additions = sums.iter().filter(|sum| !sum.operands.is_empty()).count();
-    // A scan has a prefix for each element; an exclusive one needs none for the last.
+    // A scan has a prefix for each element; an exclusive scan does not need the prefix of the last element.
     if ends.len() < 3 || prefixes.len() + 1 < ends.len() {
         return None;
     }
@@ -105,7 +106,7 @@ fn figure(recording: &Recording, sums: &[Sum]) -> Option<Figure> {
     for sum in sums.iter().filter(|sum| !sum.operands.is_empty()) {
         by_round.entry(sum.round).or_default().push(sum);
     }
-    // What ends at each column: an element, and then longer and longer runs.
+    // The start of the run that ends at each column: first the element itself, then longer runs.
     let mut longest: Vec<u64> = (begin..begin + count as u64).collect();
     let cells = |longest: &[u64], changed: &HashSet<usize>| {
         let cell = |(column, first): (usize, &u64)| match (changed.contains(&column), *first == begin) {
@@ -132,8 +133,8 @@ fn figure(recording: &Recording, sums: &[Sum]) -> Option<Figure> {
         let label = format!("round {}", number + 1);
         rows.push(FigureRow { label: label.clone(), cells: cells(&longest, &changed) });
         let lane = |lane: u64| {
-            let own = round.iter().find(|sum| u64::from(sum.thread) == recording.watch.warp * 32 + lane);
-            own.map_or_else(|| Cell::new("·", Shade::Idle), |sum| Cell::new(sum.run.1 - begin, Shade::Used))
+            let sum = round.iter().find(|sum| u64::from(sum.thread) == recording.watch.warp * 32 + lane);
+            sum.map_or_else(|| Cell::new("·", Shade::Idle), |sum| Cell::new(sum.run.1 - begin, Shade::Used))
         };
         lanes.push(FigureRow { label, cells: (0..32).map(lane).collect() });
     }
@@ -144,7 +145,7 @@ fn figure(recording: &Recording, sums: &[Sum]) -> Option<Figure> {
     let prefixes = Grid {
         caption: format!(
             "the sum that ends at each element (columns) begins at the element in the cell; green: added in this round; \
-             blue: begins at the first element, so it is done{more}"
+             blue: begins at the first element, so the prefix is complete{more}"
         ),
         columns: (0..count).map(|column| column.to_string()).collect(),
         together: 8,
@@ -153,7 +154,7 @@ fn figure(recording: &Recording, sums: &[Sum]) -> Option<Figure> {
     };
     let work = Grid {
         caption: format!(
-            "the lanes of warp {} (columns) by round: the last element of the sum that the lane adds up; · idles",
+            "the lanes of warp {} (columns) by round: the last element of the sum that the lane computes; · idles",
             recording.watch.warp
         ),
         columns: (0..32).map(|lane| lane.to_string()).collect(),

@@ -1,4 +1,4 @@
-//! A warp's shuffle: which lane's value goes to which lane.
+//! A warp's shuffle: the source lane of each lane's value.
 
 use simt::run::Position;
 use simt::warp::ShuffleMode;
@@ -17,14 +17,14 @@ fn has(mask: u32, lane: usize) -> bool {
 }
 
 impl Shuffle {
-    /// The lane whose value a lane gets; `None` where it takes no part, and where it reads a lane that gives none, so that
-    /// what it gets is not defined.
+    /// Returns the lane whose value a lane receives. Returns `None` if the lane does not participate, or if its source
+    /// lane does not provide a value, which makes the result undefined.
     pub fn source(&self, lane: usize) -> Option<usize> {
         let source = if has(self.in_range, lane) { self.sources[lane] as usize } else { lane };
-        (has(self.lanes, lane) && has(self.given, source)).then_some(source)
+        (has(self.lanes, lane) && has(self.providers, source)).then_some(source)
     }
 
-    /// What all lanes have in common that execute it, if they do.
+    /// Returns the value that all executing lanes have in common, if there is one.
     fn common(&self, of: &[u32; 32]) -> Option<u32> {
         let mut lanes = simt::regs::lanes(self.lanes).map(|lane| of[lane]);
         let first = lanes.next()?;
@@ -33,9 +33,9 @@ impl Shuffle {
 }
 
 fn figure(position: Position, shuffle: &Shuffle) -> Figure {
-    let Shuffle { mode, lanes, given, values, in_range, .. } = shuffle;
+    let Shuffle { mode, lanes, providers, values, in_range, .. } = shuffle;
     let notation = Notation::of(shuffle);
-    let before = |lane: usize| match has(*given, lane) {
+    let before = |lane: usize| match has(*providers, lane) {
         true => Cell::new(notation.text(values[lane]), Shade::Used),
         false => Cell::new("·", Shade::Idle),
     };
@@ -64,7 +64,7 @@ fn figure(position: Position, shuffle: &Shuffle) -> Figure {
     let undefined = simt::regs::lanes(*lanes).filter(|lane| shuffle.source(*lane).is_none()).count();
     let mut notes = Vec::new();
     if undefined > 0 {
-        notes.push("?: the lane reads one that gives no value, and what it gets is not defined".to_owned());
+        notes.push("?: the source lane does not provide a value, so the result is undefined".to_owned());
     }
     Figure {
         what: SHUFFLE.name,
@@ -85,7 +85,7 @@ fn figure(position: Position, shuffle: &Shuffle) -> Figure {
         counts: vec![
             ("lanes", lanes.count_ones().into()),
             ("lanes that read another lane", other_lanes(shuffle)),
-            ("lanes that keep their own value", (lanes & !in_range).count_ones().into()),
+            ("lanes that keep their value", (lanes & !in_range).count_ones().into()),
         ],
         notes,
         ..Figure::default()
@@ -97,31 +97,33 @@ fn other_lanes(shuffle: &Shuffle) -> u64 {
     lanes.filter(|lane| shuffle.sources[*lane] as usize != *lane).count() as u64
 }
 
-/// How the values of a shuffle are written. The PTX does not say their type, so it is the first that all of them look like.
+/// The notation for the values of a shuffle. The PTX does not specify their type, so the first notation that fits all
+/// values is used.
 #[derive(Clone, Copy)]
 enum Notation {
     /// Small integers.
     Integer,
-    /// Floating-point numbers of a usual size.
+    /// Floating-point numbers of moderate magnitude.
     Float,
-    /// Anything, in hexadecimal digits.
+    /// Any other values, in hexadecimal.
     Hexadecimal,
 }
 
 impl Notation {
-    /// That of the values that lanes give.
+    /// Returns the notation for the values that lanes provide.
     fn of(shuffle: &Shuffle) -> Self {
-        let is = |fits: fn(u32) -> bool| simt::regs::lanes(shuffle.given).all(|lane| fits(shuffle.values[lane]));
-        if is(|bits| bits.cast_signed().unsigned_abs() < 1 << 20) {
+        let all_fit =
+            |fits: fn(u32) -> bool| simt::regs::lanes(shuffle.providers).all(|lane| fits(shuffle.values[lane]));
+        if all_fit(|bits| bits.cast_signed().unsigned_abs() < 1 << 20) {
             Self::Integer
-        } else if is(|bits| bits == 0 || (1e-3..1e7).contains(&f32::from_bits(bits).abs())) {
+        } else if all_fit(|bits| bits == 0 || (1e-3..1e7).contains(&f32::from_bits(bits).abs())) {
             Self::Float
         } else {
             Self::Hexadecimal
         }
     }
 
-    /// The text of a register's 32 bits.
+    /// Formats the 32 bits of a register.
     fn text(self, bits: u32) -> String {
         match self {
             Self::Integer => bits.cast_signed().to_string(),

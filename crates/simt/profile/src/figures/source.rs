@@ -1,4 +1,4 @@
-//! The source lines of a rung with what they cost, and the PTX that was made of each.
+//! The source lines of a kernel with their costs, and the PTX that was compiled from each line.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::record::Recording;
 pub(super) const SOURCE: Drawing =
     Drawing { name: "source", about: "the source lines with their instructions, sectors, wavefronts and splits", draw };
 
-/// The numbers beside a line, each with the metrics that it is the sum of.
+/// The columns of the listing, each with the metrics that are added up.
 pub(super) const COLUMNS: [(&str, &[&str]); 4] = [
     ("instructions", &["ptx_inst_executed.sum"]),
     (
@@ -37,11 +37,11 @@ pub(super) const COLUMNS: [(&str, &[&str]); 4] = [
     ("splits", &["smsp__sass_branch_targets_threads_divergent.sum"]),
 ];
 
-/// What some instructions of the launch count, by column.
+/// Returns the counts of some instructions of the launch, by column.
 fn counts(recording: &Recording, sites: &[Site]) -> Vec<u64> {
     let metrics = recording.counters.metrics_of(sites);
     let value = |name: &str| {
-        let index = METRICS.iter().position(|own| own.name == name);
+        let index = METRICS.iter().position(|metric| metric.name == name);
         match index.map(|index| metrics[index].value) {
             Some(Value::Count(count)) => count,
             _ => 0,
@@ -50,7 +50,7 @@ fn counts(recording: &Recording, sites: &[Site]) -> Vec<u64> {
     COLUMNS.iter().map(|(_, names)| names.iter().map(|name| value(name)).sum()).collect()
 }
 
-/// A line of the source, after a mark for none, so that what has no line comes last.
+/// A source line as a sort key. The flag is set if there is no line, so that instructions without a line come last.
 type LineKey = (bool, Option<(String, u32)>);
 
 fn draw(recording: &Recording) -> Vec<Figure> {
@@ -77,7 +77,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let counts = COLUMNS.iter().enumerate().map(|(column, (name, _))| (*name, total(column))).collect();
     vec![Figure {
         what: SOURCE.name,
-        title: "what each line costs, in all blocks".to_owned(),
+        title: "the cost of each line, in all blocks".to_owned(),
         counts,
         listing: Some(Listing { columns: COLUMNS.map(|(name, _)| name).to_vec(), lines }),
         notes: vec![

@@ -1,4 +1,4 @@
-//! What a block loads and uses, phase by phase: a phase is what happens between two barriers.
+//! The elements that a block loads and uses, phase by phase. A phase is the interval between two barriers.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use super::record::Recording;
 pub(super) const TILES: Drawing =
     Drawing { name: "tiles", about: "what a block loads between barriers, and how often it uses it", draw };
 
-/// The most columns and rows of a grid, and figures.
+/// The limits for the numbers of columns and rows of a grid, and of figures.
 const COLUMNS: usize = 32;
 const ROWS: usize = 32;
 const FIGURES: usize = 8;
 
-/// What a block loads from each buffer in a phase, in the order of the elements.
+/// The elements that a block loads from each buffer in a phase, in the order of the elements.
 type Phase<'a> = BTreeMap<usize, Vec<&'a Loaded>>;
 
-/// What is counted of an element: what it does, by what, and how often.
+/// A count for an element: the verb, the unit that is counted, and the number.
 type Number = (&'static str, &'static str, fn(&Loaded) -> u32);
 
 fn draw(recording: &Recording) -> Vec<Figure> {
@@ -29,7 +29,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
         phases.entry(element.phase).or_default().entry(element.buffer).or_default().push(element);
     }
     for elements in phases.values_mut().flat_map(BTreeMap::values_mut) {
-        elements.sort_by_key(|own| own.at);
+        elements.sort_by_key(|element| element.at);
     }
     let mut alike: Vec<Vec<(u32, Phase<'_>)>> = Vec::new();
     for (number, phase) in phases {
@@ -46,38 +46,38 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     figures
 }
 
-/// What phases that look alike have in common: all but where in the buffers they are.
+/// Returns a phase without the position of its elements in the buffers. Phases that look alike have equal shapes.
 fn shape(phase: &Phase<'_>) -> Vec<(usize, Vec<(u64, Loaded)>)> {
     let of_buffer = |(buffer, elements): (&usize, &Vec<&Loaded>)| {
-        let first = elements.first().map_or(0, |own| own.at);
-        let own = |element: &&Loaded| (element.at - first, Loaded { at: 0, phase: 0, ..(*element).clone() });
-        (*buffer, elements.iter().map(own).collect())
+        let first = elements.first().map_or(0, |element| element.at);
+        let relative = |element: &&Loaded| (element.at - first, Loaded { at: 0, phase: 0, ..(*element).clone() });
+        (*buffer, elements.iter().map(relative).collect())
     };
     phase.iter().map(of_buffer).collect()
 }
 
-/// Elements that follow each other, at most a row of them.
+/// Returns the runs of consecutive elements, split into rows.
 fn runs<'a, 'b>(elements: &'b [&'a Loaded]) -> impl Iterator<Item = &'b [&'a Loaded]> {
     let follow = |a: &&Loaded, b: &&Loaded| b.at == a.at + u64::from(a.bytes);
     elements.chunk_by(follow).flat_map(|run| run.chunks(COLUMNS))
 }
 
-/// A grid with a cell for each element.
+/// Returns a grid with a cell for each element.
 fn grid(caption: String, elements: &[&Loaded], cell: impl Fn(&Loaded) -> Cell) -> Grid {
     let rows: Vec<&[&Loaded]> = runs(elements).collect();
     let wide = rows.iter().map(|row| row.len()).max().unwrap_or(0);
-    let more = match rows.len().checked_sub(ROWS).filter(|more| *more > 0) {
-        Some(more) => format!("; {more} more rows are left out"),
+    let omission = match rows.len().checked_sub(ROWS).filter(|left_out| *left_out > 0) {
+        Some(left_out) => format!("; {left_out} more rows are left out"),
         None => String::new(),
     };
     let row = |row: &&[&Loaded]| {
-        let first = row.first().map_or(String::new(), |own| format!("buffer {} + {}", own.buffer, own.at));
-        let mut cells: Vec<Cell> = row.iter().map(|own| cell(own)).collect();
+        let first = row.first().map_or(String::new(), |element| format!("buffer {} + {}", element.buffer, element.at));
+        let mut cells: Vec<Cell> = row.iter().map(|element| cell(element)).collect();
         cells.resize(wide, Cell::default());
         FigureRow { label: first, cells }
     };
     Grid {
-        caption: caption + &more,
+        caption: caption + &omission,
         columns: (0..wide).map(|column| column.to_string()).collect(),
         together: 8,
         rows: rows.iter().take(ROWS).map(row).collect(),
@@ -89,39 +89,39 @@ fn figure(recording: &Recording, group: &[(u32, Phase<'_>)]) -> Figure {
     let (number, phase) = &group[0];
     let (mut grids, mut notes) = (Vec::new(), Vec::new());
     for (buffer, elements) in phase {
-        let loads = |own: &Loaded| {
-            let several = if own.warps.count_ones() > 1 { "+" } else { "" };
-            let warp = own.warps.trailing_zeros();
+        let loads = |element: &Loaded| {
+            let several = if element.warps.count_ones() > 1 { "+" } else { "" };
+            let warp = element.warps.trailing_zeros();
             let shade = if warp.is_multiple_of(2) { Shade::Used } else { Shade::Turn(3) };
             Cell::new(format!("{warp}{several}"), shade)
         };
-        let bytes = elements.first().map_or(0, |own| own.bytes);
-        let rows = "neighbours of each other (rows)";
+        let bytes = elements.first().map_or(0, |element| element.bytes);
+        let rows = "consecutive elements (rows)";
         grids.push(grid(
             format!("elements of {bytes} bytes of buffer {buffer}, {rows}: the warp that loads each"),
             elements,
             loads,
         ));
         let numbers: [Number; 3] = [
-            ("is loaded by", "threads", |own| own.loads),
-            ("is read from shared memory by", "threads", |own| own.shared_reads),
-            ("is an operand of", "operations", |own| own.uses),
+            ("is loaded by", "threads", |element| element.loads),
+            ("is read from shared memory by", "threads", |element| element.shared_reads),
+            ("is an operand of", "operations", |element| element.uses),
         ];
         let mut words = Vec::new();
         for (does, what, number) in numbers {
-            let first = elements.first().map_or(0, |own| number(own));
-            if elements.iter().all(|own| number(own) == first) {
+            let first = elements.first().map_or(0, |element| number(element));
+            if elements.iter().all(|element| number(element) == first) {
                 if first > 0 {
                     let what = if first == 1 { what.trim_end_matches('s') } else { what };
                     words.push(format!("{does} {first} {what}"));
                 }
                 continue;
             }
-            let cell = |own: &Loaded| match number(own) {
+            let cell = |element: &Loaded| match number(element) {
                 0 => Cell::new("·", Shade::Idle),
                 count => Cell::new(count, Shade::Used),
             };
-            grids.push(grid(format!("how many {what} each of buffer {buffer} {does}"), elements, cell));
+            grids.push(grid(format!("how many {what} each element of buffer {buffer} {does}"), elements, cell));
         }
         if !words.is_empty() {
             notes.push(format!("each element of buffer {buffer} {}", words.join(", ")));
@@ -131,7 +131,7 @@ fn figure(recording: &Recording, group: &[(u32, Phase<'_>)]) -> Figure {
         let numbers: Vec<String> = group.iter().take(8).map(|(number, _)| number.to_string()).collect();
         let more = if group.len() > numbers.len() { ", …" } else { "" };
         notes.push(format!(
-            "{} phases look alike, elsewhere in the buffers: after {}{more} barriers",
+            "{} phases look alike but use other parts of the buffers: after {}{more} barriers",
             group.len(),
             numbers.join(", ")
         ));
@@ -140,7 +140,7 @@ fn figure(recording: &Recording, group: &[(u32, Phase<'_>)]) -> Figure {
         notes.push(format!("values are not followed {}", recording.lost.join(" and ")));
     }
     let all = || phase.values().flatten();
-    let sum = |number: fn(&Loaded) -> u32| all().map(|own| u64::from(number(own))).sum();
+    let sum = |number: fn(&Loaded) -> u32| all().map(|element| u64::from(number(element))).sum();
     Figure {
         what: TILES.name,
         title: match number {
@@ -151,9 +151,9 @@ fn figure(recording: &Recording, group: &[(u32, Phase<'_>)]) -> Figure {
         grids,
         counts: vec![
             ("elements", all().count() as u64),
-            ("loads of threads", sum(|own| own.loads)),
-            ("reads from shared memory", sum(|own| own.shared_reads)),
-            ("operands of operations", sum(|own| own.uses)),
+            ("loads by threads", sum(|element| element.loads)),
+            ("reads from shared memory", sum(|element| element.shared_reads)),
+            ("uses as operands", sum(|element| element.uses)),
         ],
         notes,
         ..Figure::default()

@@ -1,4 +1,4 @@
-//! The warps of a block over modelled cycles, and the blocks on a multiprocessor.
+//! The warps of a block over modeled cycles, and the blocks on a multiprocessor.
 
 use simt_timing::{Activity, Span};
 
@@ -7,16 +7,16 @@ use super::record::{Recording, Residence};
 
 pub(super) const TIMELINE: Drawing = Drawing {
     name: "timeline",
-    about: "the warps of a block over modelled cycles: at work, split, or waiting; and occupancy",
+    about: "the warps of a block over modeled cycles: at work, split, or waiting; and occupancy",
     draw,
 };
 
-/// Columns of the time.
+/// The maximum number of columns.
 const COLUMNS: u64 = 64;
-/// The most waves that are drawn.
+/// The maximum number of drawn waves.
 const WAVES: u64 = 8;
 
-/// What a warp does, as it is drawn.
+/// The drawn activity of a warp.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WarpActivity {
     Works,
@@ -31,7 +31,7 @@ enum WarpActivity {
 }
 
 impl WarpActivity {
-    /// Each with its letter, its meaning, its name in the counts, and how it looks.
+    /// All activities, each with its letter, its meaning, its name in the counts, and its shade.
     const ALL: [(Self, &'static str, &'static str, &'static str, Shade); 9] = [
         (Self::Works, "w", "w works", "of work", Shade::Used),
         (Self::Splits, "s", "s works while lanes are idle", "of split work", Shade::Turn(1)),
@@ -62,27 +62,29 @@ impl WarpActivity {
 fn draw(recording: &Recording) -> Vec<Figure> {
     let spans = &recording.spans;
     let Some(end) = spans.iter().map(|span| span.to).max() else { return Vec::new() };
-    let each = end.div_ceil(COLUMNS).max(1);
-    let columns = end.div_ceil(each);
-    // For each warp and column, the cycles of each thing that it does.
+    let cycles_per_column = end.div_ceil(COLUMNS).max(1);
+    let columns = end.div_ceil(cycles_per_column);
+    // The cycles of each activity, for each warp and column.
     let mut times = vec![vec![[0; WarpActivity::ALL.len()]; columns as usize]; recording.residence.warps as usize];
     for span in spans {
-        let Some(own) = times.get_mut(span.warp as usize) else { continue };
-        for column in span.from / each..span.to.div_ceil(each) {
-            let part = column * each..(column + 1) * each;
-            own[column as usize][WarpActivity::of(span) as usize] += span.to.min(part.end) - span.from.max(part.start);
+        let Some(activity_times) = times.get_mut(span.warp as usize) else { continue };
+        for column in span.from / cycles_per_column..span.to.div_ceil(cycles_per_column) {
+            let part = column * cycles_per_column..(column + 1) * cycles_per_column;
+            activity_times[column as usize][WarpActivity::of(span) as usize] +=
+                span.to.min(part.end) - span.from.max(part.start);
         }
     }
     let row = |(warp, cells): (usize, &Vec<[u64; WarpActivity::ALL.len()]>)| {
         let cell = |times: &[u64; WarpActivity::ALL.len()]| {
             let mut times = *times;
-            // Other arithmetic comes before and after each special function, and counts as theirs if they take an eighth.
-            let others = [WarpActivity::Works, WarpActivity::Result].map(|doing| doing as usize);
+            // Arithmetic surrounds each special function. It counts as special functions if these take at least an
+            // eighth of the time.
+            let arithmetic = [WarpActivity::Works, WarpActivity::Result].map(|doing| doing as usize);
             let special = WarpActivity::Special as usize;
-            let all = times[special] + others.map(|doing| times[doing]).iter().sum::<u64>();
-            if times[special] * 8 >= all {
-                others.into_iter().for_each(|doing| times[doing] = 0);
-                times[special] = all;
+            let arithmetic_and_special = times[special] + arithmetic.map(|doing| times[doing]).iter().sum::<u64>();
+            if times[special] * 8 >= arithmetic_and_special {
+                arithmetic.into_iter().for_each(|doing| times[doing] = 0);
+                times[special] = arithmetic_and_special;
             }
             let longest =
                 times.iter().zip(WarpActivity::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
@@ -94,12 +96,12 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let cycles = |doing: WarpActivity| -> u64 {
         spans.iter().filter(|span| WarpActivity::of(span) == doing).map(|span| span.to - span.from).sum()
     };
-    // What does not occur is left out.
+    // Activities that do not occur are left out.
     let occurring = WarpActivity::ALL.map(|(doing, _, what, name, _)| (what, name, cycles(doing)));
     let occurring: Vec<_> = occurring.into_iter().filter(|(.., cycles)| *cycles > 0).collect();
     let legend: Vec<_> = occurring.iter().map(|(what, ..)| *what).collect();
     let time = Grid {
-        caption: format!("warps (rows) over {end} cycles, {each} a column: {}", legend.join(", ")),
+        caption: format!("warps (rows) over {end} cycles, {cycles_per_column} per column: {}", legend.join(", ")),
         columns: vec![String::new(); columns as usize],
         together: 8,
         rows: times.iter().enumerate().map(row).collect(),
@@ -111,19 +113,19 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let at_once = u64::from(resident) * u64::from(multiprocessors);
     counts.extend([
         ("blocks that a multiprocessor holds", resident.into()),
-        ("% of its warps", u64::from(resident * warps) * 100 / u64::from(most_warps.max(1))),
+        ("% of its warp slots", u64::from(resident * warps) * 100 / u64::from(most_warps.max(1))),
         ("waves", blocks.div_ceil(at_once.max(1))),
     ]);
     let mut notes = vec![
         format!(
-            "a model of {} for this block alone, where loads that miss the L1 come from memory; cycles of all warps are added \
-             up",
+            "a model of {} for this block alone, in which loads that miss the L1 come from memory; the cycles of all warps are \
+             added up",
             residence.device
         ),
-        format!("blocks: {blocks}, warps of each: {warps}, multiprocessors: {multiprocessors}"),
+        format!("blocks: {blocks}, warps per block: {warps}, multiprocessors: {multiprocessors}"),
     ];
     if !residence.has_registers {
-        notes.push("without ptxas, registers are taken not to limit the blocks".to_owned());
+        notes.push("without ptxas, registers are assumed not to limit the number of blocks".to_owned());
     }
     let mut grids = vec![time];
     grids.extend(occupancy(residence));
@@ -137,7 +139,8 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     }]
 }
 
-/// The warps of the first multiprocessor, wave by wave, where blocks are dealt out one to each multiprocessor in turn.
+/// Draws the warps of the first multiprocessor, wave by wave. Blocks are distributed round-robin over the
+/// multiprocessors.
 fn occupancy(residence: &Residence) -> Option<Grid> {
     let Residence { resident, warps, most_warps, blocks, multiprocessors, .. } = *residence;
     let (resident, all) = (u64::from(resident), u64::from(multiprocessors));
@@ -156,7 +159,7 @@ fn occupancy(residence: &Residence) -> Option<Grid> {
     let more = if waves > WAVES { format!(" (the first {WAVES} of {waves})") } else { String::new() };
     (resident > 0).then(|| Grid {
         caption: format!(
-            "the {most_warps} warps that a multiprocessor has room for, by wave{more}: the number of the block there; · is \
+            "the {most_warps} warp slots of a multiprocessor, by wave{more}: the number of the block in each slot; · is \
              free"
         ),
         columns: vec![String::new(); most_warps as usize],

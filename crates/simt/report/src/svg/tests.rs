@@ -1,8 +1,8 @@
 use super::{Sourced, document};
 use profile::figures::{Arrow, Cell, Figure, FigureRow, Grid, Shade};
 
-/// Checks that a text is XML as far as SVG uses it: one root, elements that end in order, texts without `<` and `&` of
-/// their own, and quoted attributes. Returns the names of its elements.
+/// Checks that a text is well-formed XML, as far as SVG uses it: one root, correctly nested elements, quoted
+/// attributes, and texts without unescaped `<` and `&`. Returns the names of the elements.
 fn well_formed(text: &str) -> Vec<String> {
     let (mut open, mut names) = (Vec::new(), Vec::new());
     for (number, part) in text.split('<').enumerate() {
@@ -10,10 +10,10 @@ fn well_formed(text: &str) -> Vec<String> {
             assert_eq!(part, "");
             continue;
         }
-        let (tag, behind) = part.split_once('>').expect("a tag ends");
+        let (tag, content) = part.split_once('>').expect("a tag ends");
         assert!(!tag.contains('&') && tag.matches('"').count() % 2 == 0, "{tag}");
-        assert!(!behind.contains('>'), "{behind}");
-        for entity in behind.split('&').skip(1) {
+        assert!(!content.contains('>'), "{content}");
+        for entity in content.split('&').skip(1) {
             let (name, _) = entity.split_once(';').expect("an entity ends");
             assert!(["amp", "lt", "gt", "quot"].contains(&name), "{name}");
         }
@@ -27,14 +27,14 @@ fn well_formed(text: &str) -> Vec<String> {
                 }
             }
         }
-        assert!(!open.is_empty() || behind.trim().is_empty(), "{behind}");
+        assert!(!open.is_empty() || content.trim().is_empty(), "{content}");
     }
     assert!(open.is_empty(), "{open:?}");
     names
 }
 
 #[test]
-fn the_file_is_well_formed_and_has_words_for_those_who_do_not_see_it() {
+fn the_file_is_well_formed_and_has_text_alternatives() {
     let used = Cell::new("-1234567", Shade::Used);
     let row = |cells: [Cell; 2]| FigureRow { label: "gives & <takes>".to_owned(), cells: cells.to_vec() };
     let grid = Grid {
@@ -59,11 +59,11 @@ fn the_file_is_well_formed_and_has_words_for_those_who_do_not_see_it() {
     };
     let text = document("x<y>", &[Sourced { figure, line: "a.rs:1  f::<u32>(&x)".to_owned() }]);
     let names = well_formed(&text);
-    let count = |name: &str| names.iter().filter(|own| *own == name).count();
-    // One for the file, one for the figure; a rectangle for each cell, and an arrow with a head.
+    let count = |name: &str| names.iter().filter(|element| *element == name).count();
+    // One title for the file and one for the figure; a rectangle for each cell, and an arrow with a head.
     assert_eq!((count("svg"), count("title"), count("desc")), (1, 2, 1));
     assert_eq!((text.matches("h-26z").count(), text.matches("class=\"a\"").count(), count("path")), (4, 1, 6));
-    // The row with a long text is higher, and its texts stand upright.
+    // The row with a long text is taller, and its texts are vertical.
     assert_eq!((text.matches("v80h-26z").count(), text.matches("rotate(-90)").count()), (2, 2));
     assert!(
         text.contains("<desc id=\"desc0\">a &lt; b; a.rs:1  f::&lt;u32&gt;(&amp;x); lanes 2; a &amp; b</desc>"),

@@ -41,8 +41,8 @@ fn buffers() {
 #[test]
 fn mistakes_are_reported_with_help() {
     for (text, expected) in [
-        ("", "names no type"),
-        ("5", "names no type"),
+        ("", "the type is missing"),
+        ("5", "the type is missing"),
         ("int:5", "`int` is not a type; the types are i8 u8"),
         ("i32", "a value or a count is missing"),
         ("i32:", "`` is not an i32"),
@@ -53,10 +53,10 @@ fn mistakes_are_reported_with_help() {
         ("i32[x]", "`x` is not a number of elements"),
         ("i32[-1]", "`-1` is not a number of elements"),
         ("i32[4", "a value or a count is missing"),
-        ("i32[4]iota", "`iota` fills no buffer"),
-        ("i32[4]=ones", "`=ones` fills no buffer"),
+        ("i32[4]iota", "`iota` cannot fill a buffer"),
+        ("i32[4]=ones", "`=ones` cannot fill a buffer"),
         ("i32[4]=rand:x", "`x` is not a seed"),
-        ("i32[4]=rand", "`=rand` fills no buffer"),
+        ("i32[4]=rand", "`=rand` cannot fill a buffer"),
         ("i32[4]=file:", "the file has no name"),
         ("i32[99999999999999999999]", "is not a number of elements"),
     ] {

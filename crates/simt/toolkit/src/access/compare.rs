@@ -9,23 +9,23 @@ use super::{Accesses, Kind};
 /// The change to the instructions of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Fewer instructions move the same bytes, or more.
+    /// Fewer instructions move the same number of bytes or more.
     Widened,
-    /// More instructions move the same bytes.
+    /// More instructions move the same number of bytes.
     Split,
-    /// There are fewer, and they move less: what gave nothing new was left out, or code that two paths had in
-    /// common was merged.
+    /// Fewer instructions move fewer bytes: redundant accesses were removed, or common code of two paths was merged.
     Removed,
-    /// There are more, and they move more: code was copied, as by unrolling a loop, or moved out of registers.
+    /// More instructions move more bytes: code was duplicated, for example by unrolling a loop, or registers were
+    /// spilled.
     Copied,
-    /// Equally many instructions access the same sizes, but another number of them is predicated instead of branched
-    /// around.
+    /// The same number of instructions access the same sizes, but a different number of them is predicated instead of
+    /// branched around.
     Predicated,
-    /// An atomic operation whose result nobody reads is a reduction in the machine code.
+    /// An atomic operation whose result is unused becomes a reduction in the machine code.
     Resultless,
-    /// An atomic operation on one word, whose result nobody reads, is a reduction by one lane of each warp.
+    /// An atomic operation on one word whose result is unused becomes a reduction by one lane of each warp.
     Elected,
-    /// An atomic operation on shared memory that adds 1 is one of those that count lanes.
+    /// An atomic operation on shared memory that adds 1 becomes an instruction that counts lanes.
     Counted,
 }
 
@@ -36,13 +36,13 @@ pub struct Change {
     pub kind: Kind,
     /// The change.
     pub effect: Effect,
-    /// Their number in the PTX; for [`Effect::Predicated`], the number of predicated ones.
+    /// The number in the PTX; for [`Effect::Predicated`], the number of predicated instructions.
     pub ptx: u32,
-    /// Their number in the machine code; for [`Effect::Predicated`], the number of predicated ones.
+    /// The number in the machine code; for [`Effect::Predicated`], the number of predicated instructions.
     pub sass: u32,
 }
 
-/// The effect when instructions of the first kind become instructions of the second in the machine code.
+/// The conversions of instructions by `ptxas`: the kind in the PTX, the kind in the machine code, and the effect.
 const TURNS: [(Kind, Kind, Effect); 4] = [
     (Kind::Atom, Kind::Red, Effect::Resultless),
     (Kind::Atom, Kind::RedOfOne, Effect::Elected),
@@ -51,7 +51,8 @@ const TURNS: [(Kind, Kind, Effect); 4] = [
 ];
 
 impl Accesses {
-    /// The changes that `ptxas` made, kind by kind; empty when the machine code has the PTX's instructions one to one.
+    /// Returns the changes that `ptxas` made, kind by kind. Empty if the machine code has the same instructions as the
+    /// PTX.
     #[must_use]
     pub fn changes(&self) -> Vec<Change> {
         let turns = TURNS.into_iter().filter_map(|(from, to, effect)| {
@@ -62,7 +63,7 @@ impl Accesses {
         turns.chain(others).collect()
     }
 
-    /// The number of instructions of one kind in the PTX that are of another kind in the machine code.
+    /// Returns the number of instructions of one kind in the PTX that have another kind in the machine code.
     fn turned(&self, from: Kind, to: Kind) -> u32 {
         let fewer = self.ptx.of(from).saturating_sub(self.sass.of(from));
         let more = self.sass.of(to).saturating_sub(self.ptx.of(to));
@@ -85,7 +86,7 @@ impl Accesses {
         let effect = match ptx.cmp(&sass) {
             std::cmp::Ordering::Equal => {
                 let predicated = [self.ptx.predicated(kind), self.sass.predicated(kind)];
-                // It is not known which of them are predicated.
+                // After a conversion, it is unknown which instructions are predicated.
                 return (predicated[0] != predicated[1] && !is_turned).then_some(Change {
                     kind,
                     effect: Effect::Predicated,

@@ -6,8 +6,8 @@ use ptx::ast::{Instruction, Number, Operand, Space};
 
 use super::{Access, Counts, Kind};
 
-/// Counts the memory instructions in an entry of a PTX text. Functions that it calls are not looked into.
-/// `None` where there is no such entry, or it is no PTX.
+/// Counts the memory instructions in an entry of a PTX text, without the functions that it calls. Returns `None` if the
+/// entry does not exist or is not valid PTX.
 #[must_use]
 pub fn of_ptx(ptx: &str, entry: &str) -> Option<Counts> {
     let outline = Outline::new(ptx);
@@ -15,13 +15,13 @@ pub fn of_ptx(ptx: &str, entry: &str) -> Option<Counts> {
     Some(entry.instructions().filter_map(access).collect())
 }
 
-/// Whether an entry of a PTX text may wait for what other threads write: it has loads of global memory that see
-/// others' stores (`ld.volatile`, `ld.relaxed`, `ld.acquire`). How often such a load is executed can differ from run
-/// to run.
+/// Returns whether an entry of a PTX text may wait for other threads: it loads global memory with instructions that see
+/// other threads' stores (`ld.volatile`, `ld.relaxed`, `ld.acquire`). The number of executions of such a load can vary
+/// between runs.
 #[must_use]
 pub fn waits(ptx: &str, entry: &str) -> bool {
     let is_such = |instruction: &Instruction<'_>| {
-        let is_load = access(instruction).is_some_and(|own| matches!(own.kind, Kind::Ldg | Kind::Ld));
+        let is_load = access(instruction).is_some_and(|access| matches!(access.kind, Kind::Ldg | Kind::Ld));
         let strong = ["volatile", "relaxed", "acquire"];
         is_load && strong.iter().any(|word| instruction.has(word))
     };
@@ -30,8 +30,8 @@ pub fn waits(ptx: &str, entry: &str) -> bool {
     entry.is_some_and(|entry| entry.instructions().any(is_such))
 }
 
-/// Whether an entry of a PTX text has fences, and all of them have system scope (`fence.acq_rel.sys`, `membar.sys`): then a
-/// count of its fences is a count of system fences.
+/// Returns whether an entry of a PTX text has fences, and all of them have system scope (`fence.acq_rel.sys`,
+/// `membar.sys`). The number of fences is then the number of system fences.
 #[must_use]
 pub fn has_only_system_fences(ptx: &str, entry: &str) -> bool {
     let outline = Outline::new(ptx);
@@ -65,7 +65,7 @@ fn access(instruction: &Instruction<'_>) -> Option<Access> {
         Some(Space::Shared) => shared,
         Some(Space::Local) => local,
         None => generic,
-        // Parameters and constants are not counted, as by the hardware's memory counters.
+        // Accesses to parameters and constants are not counted, as in the hardware's memory counters.
         Some(_) => return None,
     };
     let (elements, bits) = instruction.access()?;

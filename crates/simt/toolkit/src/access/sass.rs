@@ -1,30 +1,30 @@
-//! Memory instructions in what `nvdisasm -c` writes (CUDA Binary Utilities, "Instruction Set Reference").
+//! Memory instructions in the output of `nvdisasm -c` (CUDA Binary Utilities, "Instruction Set Reference").
 
 use super::{Access, Counts, Kind};
 
-/// Counts the memory instructions of an entry in a disassembly, without those that never run. `None` where it has no
-/// such entry.
+/// Counts the memory instructions of an entry in a disassembly, without instructions that never run. Returns `None` if
+/// the entry does not exist.
 #[must_use]
 pub fn of_sass(code: &str, entry: &str) -> Option<Counts> {
     let label = format!(".text.{entry}:");
     let mut lines = code.lines().map(str::trim);
     lines.find(|line| *line == label)?;
-    // The next function's code begins with its own label.
-    let own = lines.take_while(|line| !line.starts_with(".text."));
+    // The code of the next function begins with a label.
+    let code = lines.take_while(|line| !line.starts_with(".text."));
     let mut elects = false;
     let access = |line: &str| {
         let access = access(line);
-        // The warp's first lane is found by its ballot. A label begins another part of the code.
+        // The ballot finds the warp's first lane. A label begins another part of the code.
         elects = (elects || line.contains("FLO.U32 ")) && line.starts_with("/*");
-        access.map(|own| match own.kind {
-            Kind::Red if own.predicated && elects => Access { kind: Kind::RedOfOne, ..own },
-            _ => own,
+        access.map(|access| match access.kind {
+            Kind::Red if access.predicated && elects => Access { kind: Kind::RedOfOne, ..access },
+            _ => access,
         })
     };
-    Some(own.filter_map(access).collect())
+    Some(code.filter_map(access).collect())
 }
 
-/// `/*0090*/  @!P0 LDG.E.64 R6, desc[UR6][R6.64] ;`
+/// Parses a line such as `/*0090*/  @!P0 LDG.E.64 R6, desc[UR6][R6.64] ;`.
 fn access(line: &str) -> Option<Access> {
     let (_, instruction) = line.strip_prefix("/*")?.split_once("*/")?;
     let mut words = instruction.split_whitespace().peekable();

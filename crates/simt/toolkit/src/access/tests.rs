@@ -18,7 +18,7 @@ fn ptx_by_kind_width_and_predicate() {
 }
 
 #[test]
-fn a_load_that_sees_others_stores_may_wait() {
+fn strong_loads_of_global_memory_may_wait() {
     assert!(waits(PTX, "entry"));
     assert!(!waits(PTX, "other") && !waits(PTX, "entry2") && !waits(PTX, "none"));
     for (load, expected) in [
@@ -80,7 +80,7 @@ fn accesses(ptx: &[(Kind, u32, bool)], sass: &[(Kind, u32, bool)]) -> Vec<String
 }
 
 #[test]
-fn what_ptxas_did_in_words() {
+fn changes_by_ptxas_are_described() {
     use Kind::{Atom, Atoms, AtomsPopc, Ldg, Red, RedOfOne, Sts};
     let narrow = (Ldg, 32, false);
     assert!(accesses(&[narrow; 4], &[narrow; 4]).is_empty());
@@ -122,7 +122,7 @@ fn a_real_entry_before_and_after() {
     let (Some(ptxas), Some(nvdisasm)) = (tool(Tool::Ptxas), tool(Tool::Nvdisasm)) else {
         return;
     };
-    // Four neighbouring words of shared memory, a load whose value nobody needs, an atomic without a reader.
+    // Four neighboring words of shared memory, a load with an unused value, and an atomic with an unused result.
     let ptx = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
         \t.shared .align 16 .b8 tile[4096];\n\t.reg .b64 %rd<9>;\n\t.reg .b32 %r<9>;\n\
         \tld.param.u64 %rd1, [p];\n\tcvta.to.global.u64 %rd2, %rd1;\n\

@@ -3,8 +3,8 @@
 use super::*;
 use crate::Error;
 
-/// The assembler, or `None` on a machine that has none: not in CI, where `cargo xtask setup --nvidia` runs
-/// first.
+/// Returns the tool, or `None` if it is not installed. In CI, where `cargo xtask setup --nvidia` runs first, a missing
+/// tool is an error.
 pub(crate) fn tool(tool: Tool) -> Option<Found> {
     match crate::find(tool) {
         Ok(found) => Some(found),
@@ -24,7 +24,7 @@ const TWO: &str = ".version 7.0\n.target sm_75\n.address_size 64\n\
     \tmov.u32 %r1, %tid.x;\n\tst.volatile.shared.u32 [tile], %r1;\n\tbar.sync 0;\n\tret;\n}\n";
 
 #[test]
-fn what_each_entry_takes() {
+fn usage_of_each_entry() {
     let Some(ptxas) = tool(Tool::Ptxas) else {
         return;
     };
@@ -38,7 +38,7 @@ fn what_each_entry_takes() {
 }
 
 #[test]
-fn an_architecture_that_is_none_is_told_with_those_that_are() {
+fn an_unknown_architecture_is_reported_with_the_known_ones() {
     let Some(ptxas) = tool(Tool::Ptxas) else {
         return;
     };
@@ -50,19 +50,19 @@ fn an_architecture_that_is_none_is_told_with_those_that_are() {
         let Err(error @ Error::UnknownArch { .. }) = usages(&ptxas, TWO, arch) else {
             panic!("{arch} is known");
         };
-        let (text, why) = (error.to_string(), format!("knows no {arch}; it knows sm_75, "));
+        let (text, why) = (error.to_string(), format!("does not know {arch}; it knows sm_75, "));
         assert!(text.contains(&why), "{text}");
     }
 }
 
 #[test]
-fn what_is_refused_is_told_with_its_line() {
+fn invalid_ptx_is_reported_with_its_line() {
     let Some(ptxas) = tool(Tool::Ptxas) else {
         return;
     };
     let wrong = TWO.replace("ld.global.u32 %r1, [%rd2]", "ld.global.u32 %r9, [%rd2]");
     let Err(Error::Refused { said, .. }) = usages(&ptxas, &wrong, "sm_90") else {
-        panic!("it is assembled");
+        panic!("invalid PTX was assembled");
     };
     assert!(said.starts_with("ptxas kernels.ptx, line 10"), "{said}");
     let of_nothing = usages(&ptxas, "", "sm_90");
@@ -79,16 +79,15 @@ fn machine_code_of_one_entry() {
     assert_eq!(has, [true, true, false], "{code}");
     assert!(sass(&ptxas, &nvdisasm, TWO, "third", "sm_80", false).is_err());
 }
-
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn a_missing_program_is_named() {
     let nowhere = Found { path: "/nowhere/ptxas".into(), version: "13.5".into(), origin: "nowhere".into() };
     let error = usages(&nowhere, TWO, "sm_90").unwrap_err().to_string();
     assert!(error.starts_with("cannot run /nowhere/ptxas: "), "{error}");
 }
 
 #[test]
-fn the_helps_words() {
+fn architectures_are_parsed_from_the_help() {
     let help = "--gpu-name <gpu name>  (-arch)\n PTX for .target sm_XY to sm_MN\n values: 'compute_90',\n \
                 'sm_100','lto_90','sm_90a','sm_90'.\n Default value: 'sm_90'.\n\n--help  sm_99\n";
     assert_eq!(parse_architectures(help), ["sm_90", "sm_90a", "sm_100"]);

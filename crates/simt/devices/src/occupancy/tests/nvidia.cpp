@@ -1,5 +1,5 @@
-// Reads limits and cases, and writes a line of blocks and of limiting factors for each, by NVIDIA's calculator;
-// then the carveout for each KiB of shared memory. Compiled by nvidia.rs.
+// Reads limits and cases. For each case, prints the number of blocks and the limiting factors by NVIDIA's calculator,
+// then the carveout for each KiB of shared memory. nvidia.rs compiles this program.
 #include <climits>
 #include <cstdio>
 #include "cuda_occupancy.h"

@@ -1,4 +1,4 @@
-//! The calculator against NVIDIA's own, which is a header of the CUDA toolkit for C and C++.
+//! Compares the calculator with NVIDIA's, which is a header of the CUDA toolkit for C and C++.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,13 @@ use toolkit::Tool;
 
 use super::super::{Block, Limiter, Limits, Usage, of};
 
-/// Says what there is not, which is this machine's business unless it is CI's: `cargo xtask setup --nvidia` runs
-/// there first.
+/// Reports a missing tool. It is an error only in CI, where `cargo xtask setup --nvidia` runs first.
 fn missing(what: &str) {
     assert!(std::env::var_os("CI").is_none(), "{what}");
     eprintln!("not tested: {what}");
 }
 
-/// The header of NVIDIA's own calculator, beside the nvcc that is found.
+/// Returns the folder with the header of NVIDIA's calculator, next to the nvcc that is found.
 fn header() -> Option<PathBuf> {
     let nvcc = toolkit::find(Tool::Nvcc).ok()?.path;
     let nvcc = std::fs::canonicalize(&nvcc).unwrap_or(nvcc);
@@ -24,7 +23,7 @@ fn header() -> Option<PathBuf> {
     folders.into_iter().find(|folder| folder.join("cuda_occupancy.h").is_file())
 }
 
-/// Blocks of 1 to 1024 threads and one of too many, with every second size of 32 and some between.
+/// Block sizes from 1 to 1024 threads and one that is too large: every second multiple of 32 and some sizes in between.
 fn threads() -> impl Iterator<Item = u32> {
     (32..=1024).step_by(64).chain([1, 31, 33, 100, 128, 256, 511, 512, 1000, 1024, 1025])
 }
@@ -39,7 +38,7 @@ fn shared() -> impl Iterator<Item = u32> {
     [0, 1, 128, 256, 512, 1000].into_iter().chain(sizes.into_iter().flat_map(around))
 }
 
-/// Every number of registers with many blocks, and every amount of shared memory with a few.
+/// Every number of registers with many block sizes, and every amount of shared memory with a few.
 fn cases() -> impl Iterator<Item = (u32, u32, u32)> {
     let registers = registers().flat_map(|registers| threads().map(move |threads| (registers, threads, 0)));
     let shared_and_threads =
@@ -48,13 +47,13 @@ fn cases() -> impl Iterator<Item = (u32, u32, u32)> {
     registers.chain(shared_and_threads).chain(all_shared)
 }
 
-/// Reads limits and cases, and answers with NVIDIA's calculator.
+/// Reads limits and cases, and prints the results of NVIDIA's calculator.
 const PROGRAM: &str = include_str!("nvidia.cpp");
 
 #[test]
-fn the_calculator_is_nvidias() {
+fn the_results_equal_those_of_nvidias_calculator() {
     let Some(include) = header() else {
-        return missing("no cuda_occupancy.h beside an nvcc");
+        return missing("no cuda_occupancy.h next to an nvcc");
     };
     let folder = tempfile::tempdir().unwrap();
     let [source, program] = ["occupancy.cpp", "occupancy"].map(|name| folder.path().join(name));
@@ -112,7 +111,7 @@ fn the_calculator_is_nvidias() {
             let theirs = lines.next().unwrap();
             let (blocks, factors) = theirs.split_once(' ').unwrap();
             assert_eq!(blocks, found.blocks.to_string(), "{case}");
-            // Theirs are not taken back where barriers end before them.
+            // NVIDIA's calculator still reports the other factors if barriers allow fewer blocks.
             if !found.limited_by.contains(&Limiter::Barriers) {
                 assert_eq!(factors, bits.to_string(), "{case}");
             }
@@ -127,7 +126,7 @@ fn the_calculator_is_nvidias() {
     assert_eq!(lines.next(), None);
 }
 
-/// What a program writes for an input, which is in a file: a pipe would be full before it is read.
+/// Returns a program's output for an input. The input is in a file, because a pipe could fill up before it is read.
 fn answers(program: &Path, folder: &Path, input: &str) -> String {
     let file = folder.join("input");
     std::fs::write(&file, input).unwrap();

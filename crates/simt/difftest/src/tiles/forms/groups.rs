@@ -1,9 +1,9 @@
-//! Products of four warps.
+//! Matrix products of four warps.
 
 use super::{bits, elements, list};
 use crate::tiles::Form;
 
-/// `wgmma`, with operands in shared memory, in all of its layouts.
+/// Adds forms of `wgmma` with operands in shared memory, in all layouts.
 pub(super) fn groups(all: &mut Vec<Form>) {
     let kinds: [([&str; 3], usize, &str); 12] = [
         (["f32", "f16", "f16"], 16, ""),
@@ -38,14 +38,14 @@ pub(super) fn groups(all: &mut Vec<Form>) {
 fn group(types: [&str; 3], [n, k]: [usize; 2], end: &str, swizzle: u64, in_registers: bool, transposed: usize) -> Form {
     let [d, a, b] = types;
     let sums = n / 2 * bits(d) / 32;
-    let own = if in_registers { 4 } else { 0 };
+    let a_registers = if in_registers { 4 } else { 0 };
     // Each lane fills a part of 16 KiB.
     let mut text = "mad.lo.u32 %at, %id, 16, %shared;\n".to_owned();
     for at in 0..8 {
         let registers = list("r", at % 4 * 4, 4);
         text += &format!("st.shared.v4.u32 [%at+{}], {registers};\n", at * 2048);
     }
-    // Offsets of a block of eight lines, and of the next such blocks along them.
+    // The leading-dimension and stride-dimension offsets between blocks of eight lines.
     let (leading, stride) = ([256, 2048, 1024, 512][swizzle as usize], [512, 1024, 512, 256][swizzle as usize]);
     let fields = swizzle << 62 | (stride / 16) << 32 | (leading / 16) << 16;
     text += &format!(
@@ -64,12 +64,12 @@ fn group(types: [&str; 3], [n, k]: [usize; 2], end: &str, swizzle: u64, in_regis
     };
     let (op, last) = if end == ".satfinite" { ("", end) } else { (end, "") };
     let name = format!("wgmma.mma_async.sync.aligned.m64n{n}k{k}.{d}.{a}.{b}{op}{last}");
-    let first = 16 + own;
+    let first = 16 + a_registers;
     text += &format!(
         "{name} {}, {operand}, %d0, %p0{scales};\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;",
         list("r", first, sums)
     );
-    let inputs = [vec![elements(b); 16], vec![elements(a); own], vec![elements(d); sums]].concat();
+    let inputs = [vec![elements(b); 16], vec![elements(a); a_registers], vec![elements(d); sums]].concat();
     Form {
         name: format!("{name} swizzle {swizzle} transposed {transposed} {operand}"),
         text,

@@ -12,7 +12,7 @@ fn of(text: &str) -> Option<f64> {
 }
 
 #[test]
-fn expressions_are_computed_from_the_left_and_products_first() {
+fn operators_associate_to_the_left_and_products_bind_more_tightly() {
     for (text, number) in [
         ("a.three", 3.0),
         ("two + a.three * 2", 8.0),
@@ -31,7 +31,7 @@ fn expressions_are_computed_from_the_left_and_products_first() {
 }
 
 #[test]
-fn there_is_no_number_where_a_counter_is_missing_or_there_is_nothing_to_divide_by() {
+fn missing_counters_and_zero_divisors_give_no_number() {
     for text in
         ["none", "two + none", "two / none", "two / zero", "two where zero", "two where none", "none and two / zero"]
     {
@@ -40,19 +40,19 @@ fn there_is_no_number_where_a_counter_is_missing_or_there_is_nothing_to_divide_b
 }
 
 #[test]
-fn the_counters_that_it_needs_are_known() {
+fn an_expression_names_its_counters() {
     let expression: Expression = "(a + b) / c * 100 where d".parse().unwrap();
     assert_eq!(expression.counters(), ["a", "b", "c", "d"]);
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn invalid_expressions_are_errors() {
     for (text, why) in [
         ("", "missing at the end"),
         ("a +", "missing at the end"),
-        ("a b", "cannot be read from `b` on"),
+        ("a b", "unexpected `b`"),
         ("(a", "not closed"),
-        ("a)", "cannot be read from `)` on"),
+        ("a)", "unexpected `)`"),
         ("where a", "`where` is not a counter"),
         ("a+b", "`a+b` is not a counter"),
         ("1x", "`1x`"),

@@ -1,4 +1,4 @@
-//! What loads, stores, atomics and copies do with values.
+//! The effect of loads, stores, atomics and copies on values.
 
 use simt::memory::atomic::{Atomic, AtomicOp};
 use simt::memory::load_store::{Destination, Store};
@@ -10,31 +10,31 @@ use super::graph::{self, Id, Loaded, MemoryAddress, PLAIN};
 use super::labels::At;
 
 impl Flow {
-    /// The value that a lane reads from memory.
+    /// Returns the value that a lane reads from memory.
     fn read(&mut self, site: Site, lane: usize, (space, address): (Space, u64), bytes: u32) -> Id {
         let maker = self.maker(site, lane);
         let Some(at) = self.memory.find(space, maker.thread, address) else { return PLAIN };
-        let own = self.memory.bytes(at, bytes);
-        let first = own[0];
-        let same = own.iter().all(|id| *id == first);
+        let ids = self.memory.bytes(at, bytes);
+        let first = ids[0];
+        let same = ids.iter().all(|id| *id == first);
         let mut id = first;
         if let At::Known(MemoryAddress::Buffer(buffer, at_byte)) = at {
             let phase = self.phase;
             let is_new = match self.graph.element(first) {
-                // An element that was loaded before the last barrier is another one's by now.
+                // An element that was loaded before the last barrier counts as a new element in this phase.
                 Some(known) => (known.buffer, known.at) == (buffer, at_byte) && known.phase != phase && same,
-                None => own.iter().all(|id| *id == graph::UNTOUCHED),
+                None => ids.iter().all(|id| *id == graph::UNTOUCHED),
             };
             if is_new {
                 let (warps, loads, shared_reads, uses) = (0, 0, 0, 0);
                 let loaded = Loaded { buffer, at: at_byte, bytes, phase, warps, loads, shared_reads, uses };
                 id = self.graph.load(loaded, maker);
-                own.fill(id);
+                ids.fill(id);
             }
         }
-        let own = self.memory.bytes(at, bytes);
-        if !own.iter().all(|other| *other == id) {
-            id = self.graph.combine(own, maker, true);
+        let ids = self.memory.bytes(at, bytes);
+        if !ids.iter().all(|byte| *byte == id) {
+            id = self.graph.combine(ids, maker, true);
         }
         let warp = 1 << (self.at % 32);
         match at {
@@ -48,7 +48,7 @@ impl Flow {
         id.max(PLAIN)
     }
 
-    /// A lane writes a value to memory.
+    /// Writes a lane's value to memory.
     fn write(&mut self, lane: usize, (space, address): (Space, u64), bytes: u32, id: Id) {
         let thread = self.thread(lane);
         let Some(at) = self.memory.find(space, thread, address) else { return };
@@ -58,7 +58,7 @@ impl Flow {
         }
     }
 
-    /// `ldmatrix` and `stmatrix`: which bytes of the rows each lane has in each register.
+    /// Follows `ldmatrix` and `stmatrix`: maps the bytes of the rows to each lane's registers.
     pub(super) fn rows(
         &mut self,
         site: Site,
@@ -76,11 +76,11 @@ impl Flow {
                     false => &[(address(line) + 4 * pair as u64, 4)],
                     true => &[0, 1].map(|one| (address(2 * pair + one) + 2 * line as u64, 2)),
                 };
-                let own = self.warps[self.at].registers.get(Reg::R32(*register)).ids[lane];
+                let stored = self.warps[self.at].registers.get(Reg::R32(*register)).ids[lane];
                 let mut read = Vec::new();
                 for (at, bytes) in pieces {
                     match stores {
-                        true => self.write(lane, (access.space, *at), *bytes, own),
+                        true => self.write(lane, (access.space, *at), *bytes, stored),
                         false => read.push(self.read(site, lane, (access.space, *at), *bytes)),
                     }
                 }
@@ -92,7 +92,7 @@ impl Flow {
         }
     }
 
-    /// Registers get what a lane has read, one element after the other.
+    /// Sets registers to the elements that each lane has loaded, one element after another.
     pub(super) fn load(&mut self, site: Site, access: &Access<'_>, to: &[Destination], width: u32) {
         for (index, to) in (0..).zip(to) {
             let reg = match to {
@@ -109,7 +109,7 @@ impl Flow {
         }
     }
 
-    /// Lanes change memory, the lowest first.
+    /// Applies an atomic to memory lane by lane, lowest lane first.
     pub(super) fn atomic(&mut self, site: Site, access: &Access<'_>, op: &Atomic) {
         let operands = std::mem::take(&mut self.warps[self.at].operands);
         let width = op.width as u32;
@@ -122,7 +122,7 @@ impl Flow {
                 before[lane] = old.max(PLAIN);
                 let new = match op.op {
                     AtomicOp::Exchange => operand[lane],
-                    // It is written if the old value is the one that it is compared with.
+                    // The new value is written if the old value equals the compared value.
                     AtomicOp::CompareExchange if operand[lane] == old => operands.last().map_or(PLAIN, |new| new[lane]),
                     AtomicOp::CompareExchange => old,
                     _ => self.graph.combine(&[old, operand[lane]], self.maker(site, lane), false),
@@ -138,7 +138,7 @@ impl Flow {
         }
     }
 
-    /// `cp.async` reads, or writes what it has read.
+    /// Follows `cp.async`: its read, and then the write of the values that were read.
     pub(super) fn copies(&mut self, site: Site, access: &Access<'_>) {
         let parts = (access.bytes as usize).div_ceil(4).min(4);
         if access.space == Space::Global {
@@ -151,7 +151,7 @@ impl Flow {
             self.warps[self.at].copied = Some((site, copied));
             return;
         }
-        let copied = self.warps[self.at].copied.take().filter(|(own, _)| *own == site);
+        let copied = self.warps[self.at].copied.take().filter(|(copy_site, _)| *copy_site == site);
         let copied = copied.map_or([[PLAIN; 4]; 32], |(_, copied)| copied);
         for lane in lanes(access.mask) {
             for (part, id) in copied[lane][..parts].iter().enumerate() {
@@ -160,7 +160,7 @@ impl Flow {
         }
     }
 
-    /// Lanes store what is in registers, one element after the other.
+    /// Stores the values in registers, one element after another.
     pub(super) fn store(&mut self, access: &Access<'_>, op: &Store) {
         for (index, from) in (0..).zip(&*op.from) {
             let ids = self.warps[self.at].registers.get(*from).ids;
@@ -171,7 +171,7 @@ impl Flow {
         }
     }
 
-    /// An asynchronous operation copies bytes.
+    /// Copies the values of the bytes that an asynchronous operation copies.
     pub(super) fn issue(&mut self, site: Site, issue: &Issue) {
         let place = |location| match location {
             Location::Shared(_, at) => (Space::Shared, at),

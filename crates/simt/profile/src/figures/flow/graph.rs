@@ -1,94 +1,94 @@
-//! The values of a block and what they were made of.
+//! The values of a block and their operands.
 
 use simt::observe::Site;
 
-/// The number of a value. The first two stand for none.
+/// The number of a value. The first two numbers do not denote values.
 pub type Id = u32;
 
-/// Memory that nobody has read or written yet.
+/// Memory that no thread has read or written yet.
 pub(super) const UNTOUCHED: Id = 0;
-/// A value that no element of a buffer is in.
+/// Data that does not depend on any element of a buffer.
 pub(super) const PLAIN: Id = 1;
 
-/// The most values that are kept. Each takes 40 bytes.
+/// The maximum number of kept values. Each value takes 40 bytes.
 const MOST: usize = 1 << 22;
 
-/// A value that elements of the problem's buffers went into.
+/// A value that depends on elements of the problem's buffers.
 #[derive(Clone, Copy, Debug)]
 pub struct Value {
-    /// How it came about.
+    /// The origin of the value.
     pub kind: Kind,
-    /// How many times the block's threads had met at a barrier by then.
+    /// The number of barriers that the block had passed when the value was created.
     pub phase: u32,
-    /// Of the operations since that meeting that it depends on, the longest chain.
+    /// The length of the longest chain of operations since the last barrier that the value depends on.
     pub depth: u32,
-    /// The thread that made or loaded it first.
+    /// The thread that computed or loaded the value first.
     pub thread: u32,
     /// The instruction.
     pub site: Site,
-    /// How many elements went into it, those that did several times as often.
+    /// The number of elements in the value; repeated elements count repeatedly.
     pub elements: u64,
-    /// Where it was stored first.
+    /// The address where the value was stored first.
     pub stored: Option<MemoryAddress>,
-    /// Where its operands begin.
+    /// The index of the first operand.
     first: u32,
 }
 
-/// How a value came about.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It was loaded from a buffer; the number of a [`Loaded`].
+    /// The value was loaded from a buffer; the number of a [`Loaded`].
     Loaded(u32),
-    /// It was computed from so many others.
+    /// The value was computed from this number of operands.
     Combined(u32),
-    /// So many others were put beside each other in a register.
+    /// The value was packed from this number of operands in a register.
     Joined(u32),
 }
 
 /// A place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MemoryAddress {
-    /// In shared memory, by the first byte.
+    /// In shared memory: the address of the first byte.
     Shared(u64),
-    /// In a buffer, by its number and the first byte.
+    /// In a buffer: its number and the offset of the first byte.
     Buffer(usize, u64),
 }
 
-/// An element that a block has loaded from a buffer between two barriers.
+/// An element that a block loaded from a buffer between two barriers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loaded {
     /// The buffer's number.
     pub buffer: usize,
-    /// Its first byte there.
+    /// The offset of the element's first byte in the buffer.
     pub at: u64,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u32,
-    /// How many times the block's threads had met at a barrier by then.
+    /// The number of barriers that the block had passed before the load.
     pub phase: u32,
-    /// The warps that loaded it, as bits.
+    /// The warps that loaded the element, as a bit mask.
     pub warps: u32,
-    /// How many threads loaded it from the buffer.
+    /// The number of threads that loaded the element from the buffer.
     pub loads: u32,
-    /// How many threads read it from shared memory.
+    /// The number of threads that read the element from shared memory.
     pub shared_reads: u32,
-    /// How many operations of threads had it as an operand.
+    /// The number of thread operations that used the element as an operand.
     pub uses: u32,
 }
 
-/// The values of a block, each after those that it was made of.
+/// The values of a block. Operands precede their results.
 #[derive(Debug, Default)]
 pub struct Graph {
     values: Vec<Value>,
     operands: Vec<Id>,
-    /// The elements that were loaded, in that order.
+    /// The loaded elements, in load order.
     pub loaded: Vec<Loaded>,
-    /// What was stored to buffers: the place, the value and the thread.
+    /// The stores to buffers: the address, the value and the thread.
     pub results: Vec<(MemoryAddress, Id, u32)>,
-    /// How many values there were besides those that are kept.
+    /// The number of values that were discarded.
     pub left_out: u64,
 }
 
-/// Where and by whom a value is made.
+/// The instruction, thread and phase that produce a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Producer {
     pub(super) site: Site,
@@ -97,23 +97,23 @@ pub(super) struct Producer {
 }
 
 impl Graph {
-    /// The share of the values that is kept.
+    /// Returns the share of the values that were kept.
     pub fn kept(&self) -> f64 {
         let kept = self.values.len().max(1) as f64;
         kept / (kept + self.left_out as f64)
     }
 
-    /// A value.
+    /// Returns the value with this number.
     pub fn value(&self, id: Id) -> &Value {
         &self.values[id as usize - 2]
     }
 
-    /// All values, with their numbers.
+    /// Returns all values, with their numbers.
     pub fn values(&self) -> impl Iterator<Item = (Id, &Value)> {
         (2..).zip(&self.values)
     }
 
-    /// The values that one was made of.
+    /// Returns the operands of a value.
     pub fn operands(&self, id: Id) -> &[Id] {
         let value = self.value(id);
         match value.kind {
@@ -122,7 +122,7 @@ impl Graph {
         }
     }
 
-    /// The values that one was computed of: in the place of one that was joined, its parts.
+    /// Returns the operands of a value. A packed operand is replaced by its parts.
     pub fn parts(&self, id: Id) -> Vec<Id> {
         let mut parts = Vec::new();
         for operand in self.operands(id) {
@@ -143,7 +143,7 @@ impl Graph {
         self.values.len() as Id + 1
     }
 
-    /// An element that is loaded for the first time since the last barrier.
+    /// Adds an element that is loaded for the first time since the last barrier.
     pub(super) fn load(&mut self, loaded: Loaded, maker: Producer) -> Id {
         let Producer { site, thread, phase } = maker;
         let kind = Kind::Loaded(self.loaded.len() as u32);
@@ -155,7 +155,7 @@ impl Graph {
         id
     }
 
-    /// The element that a value is, if it is one.
+    /// Returns the element, if the value is a loaded element.
     pub(super) fn element(&mut self, id: Id) -> Option<&mut Loaded> {
         match id {
             UNTOUCHED | PLAIN => None,
@@ -166,7 +166,7 @@ impl Graph {
         }
     }
 
-    /// Changes what is counted of the elements that a value is or that are joined in it.
+    /// Changes the counts of the element that a value is, or of the elements that are packed in it.
     pub(super) fn each_element(&mut self, id: Id, change: &impl Fn(&mut Loaded)) {
         if let Some(element) = self.element(id) {
             change(element);
@@ -175,7 +175,7 @@ impl Graph {
         }
     }
 
-    /// What an instruction makes of these values: of one alone the same value, of several a new one.
+    /// Combines the operands of an instruction: a single value stays the same value, several values become a new one.
     pub(super) fn combine(&mut self, operands: &[Id], maker: Producer, joins: bool) -> Id {
         let (mut distinct, mut count) = ([PLAIN; 4], 0);
         let mut many = Vec::new();
@@ -194,10 +194,15 @@ impl Graph {
         if count < 2 {
             return distinct[0];
         }
-        let all = || distinct[..count].iter().chain(&many).copied();
+        let operand_ids = || distinct[..count].iter().chain(&many).copied();
         let made_of = |id: Id| *self.value(id);
-        let depth = all().map(made_of).filter(|own| own.phase == maker.phase).map(|own| own.depth).max().unwrap_or(0);
-        let elements = all().map(|id| made_of(id).elements).fold(0, u64::saturating_add);
+        let depth = operand_ids()
+            .map(made_of)
+            .filter(|value| value.phase == maker.phase)
+            .map(|value| value.depth)
+            .max()
+            .unwrap_or(0);
+        let elements = operand_ids().map(|id| made_of(id).elements).fold(0, u64::saturating_add);
         let number = (count + many.len()) as u32;
         let (kind, depth) = if joins { (Kind::Joined(number), depth) } else { (Kind::Combined(number), depth + 1) };
         let Producer { site, thread, phase } = maker;
@@ -210,7 +215,7 @@ impl Graph {
         id
     }
 
-    /// A value is stored.
+    /// Records that a value is stored.
     pub(super) fn store(&mut self, id: Id, place: MemoryAddress, thread: u32) {
         if id <= PLAIN {
             return;

@@ -1,4 +1,4 @@
-//! What instructions on registers do with values.
+//! The effect of register instructions on values.
 
 use simt::alu::Alu;
 use simt::code::Op;
@@ -12,7 +12,7 @@ use super::graph::{Id, PLAIN};
 use super::labels;
 
 impl Flow {
-    /// An instruction of each lane by itself.
+    /// Follows an instruction that each lane executes independently.
     pub(super) fn alu(&mut self, step: &Step<'_>, guard: Option<Reg>, alu: &Alu) {
         let registers = &self.warps[self.at].registers;
         let reads: Vec<Reg> = step.reads().iter().copied().filter(|reg| Some(*reg) != guard).collect();
@@ -21,30 +21,30 @@ impl Flow {
             return self.clears(step, step.lanes);
         }
         let choice = alu.choice();
-        // What decides without being a value: a predicate, which may depend on values.
+        // The deciding predicate is not a value, but it may depend on values.
         let chosen = choice.and_then(|choice| choice.test).map(|(pred, negated)| {
             let pred = Reg::Pred(pred);
             let yes = step.registers.value(pred).map(|value| (value != 0) != negated);
             (yes, registers.depends(pred))
         });
-        let held = |reg: &Reg| *registers.get(*reg);
+        let values_in = |reg: &Reg| *registers.get(*reg);
         let operands: Vec<labels::RegisterValues> = match &choice {
-            Some(choice) => choice.values.iter().map(held).collect(),
-            None => reads.iter().filter(|reg| !matches!(reg, Reg::Pred(_))).map(held).collect(),
+            Some(choice) => choice.values.iter().map(values_in).collect(),
+            None => reads.iter().filter(|reg| !matches!(reg, Reg::Pred(_))).map(values_in).collect(),
         };
         let joins = matches!(alu, Alu::Convert(_));
         let mut ids = [PLAIN; 32];
         let mut several = Vec::with_capacity(operands.len());
-        for lane in lanes(step.lanes & operands.iter().fold(0, |all, own| all | own.lanes)) {
+        for lane in lanes(step.lanes & operands.iter().fold(0, |all, operand| all | operand.lanes)) {
             several.clear();
             match chosen {
                 Some((yes, depends)) if depends >> lane & 1 == 0 => {
                     several.push(operands[usize::from(!yes[lane])].ids[lane]);
                 }
-                _ => several.extend(operands.iter().map(|own| own.ids[lane])),
+                _ => several.extend(operands.iter().map(|operand| operand.ids[lane])),
             }
             ids[lane] = match several[..] {
-                // A copy is no use.
+                // A copy does not count as a use.
                 [id] if choice.is_some() => id,
                 _ => self.graph.combine(&several, self.maker(step.site, lane), joins),
             };
@@ -55,7 +55,7 @@ impl Flow {
         }
     }
 
-    /// Lanes come to an instruction at which they give each other values.
+    /// Records the values that lanes bring to an exchange.
     pub(super) fn gives(&mut self, step: &Step<'_>, op: &Warp) {
         let warp = &mut self.warps[self.at];
         let ids = |reg| warp.registers.get(reg).ids;
@@ -75,14 +75,14 @@ impl Flow {
         }
     }
 
-    /// A product of matrices: a sum is made of a row, a column and what it was.
+    /// Follows a matrix product: each result depends on a row, a column and the previous sum.
     pub(super) fn multiply(&mut self, step: &Step<'_>, matrix: &Matrix) {
         let Matrix::Multiply(op) = matrix else { return };
         let registers = &self.warps[self.at].registers;
         let places = |places: &[u16], held: &[Reg]| -> Vec<(usize, usize, Reg)> {
             let packed = (places.len() / 32 / held.len().max(1)).max(1);
-            let each = places.iter().enumerate();
-            each.map(|(index, place)| (usize::from(*place), index % 32, held[index / 32 / packed])).collect()
+            let slots = places.iter().enumerate();
+            slots.map(|(index, place)| (usize::from(*place), index % 32, held[index / 32 / packed])).collect()
         };
         let (m, n, k) = (op.product.m, op.product.n, op.product.k);
         let dense = if op.sparse.is_some() { 2 * k } else { k };
@@ -109,15 +109,15 @@ impl Flow {
         let mut results: Vec<(Reg, [Id; 32])> = Vec::new();
         for (place, lane, reg) in places(&op.d.places, &op.d.registers) {
             let (part, row, column) = (place / (m * n), place / n % m, place % n);
-            let of: Vec<Id> = std::iter::once(sums[place])
+            let terms: Vec<Id> = std::iter::once(sums[place])
                 .chain(rows[part * m + row].iter().copied())
                 .chain(columns[part * n + column].iter().copied())
                 .collect();
-            let id = self.graph.combine(&of, self.maker(step.site, lane), false);
-            match results.iter_mut().find(|(own, _)| *own == reg) {
+            let id = self.graph.combine(&terms, self.maker(step.site, lane), false);
+            match results.iter_mut().find(|(known, _)| *known == reg) {
                 Some((_, ids)) => {
-                    let both = [ids[lane], id];
-                    ids[lane] = self.graph.combine(&both, self.maker(step.site, lane), true);
+                    let halves = [ids[lane], id];
+                    ids[lane] = self.graph.combine(&halves, self.maker(step.site, lane), true);
                 }
                 None => {
                     let mut ids = [PLAIN; 32];
@@ -129,7 +129,7 @@ impl Flow {
         results.iter().for_each(|(reg, ids)| self.registers().set(*reg, step.lanes, ids));
     }
 
-    /// Lanes get what others give them.
+    /// Gives lanes the values that they receive in an exchange.
     pub(super) fn meet(&mut self, site: Site, mask: u32) {
         let op = match &self.inst(site).op {
             Op::Warp(op) => op.clone(),
@@ -137,26 +137,26 @@ impl Flow {
         };
         let meeting = &mut self.warps[self.at].meeting;
         meeting.leave(mask);
-        let (given, sources, in_range, values) = (meeting.given, meeting.sources, meeting.in_range, meeting.values);
+        let (arrived, sources, in_range, values) = (meeting.arrived, meeting.sources, meeting.in_range, meeting.values);
         let mut ids = [PLAIN; 32];
         let to = match op {
             Warp::Shuffle { to, .. } => {
                 for lane in lanes(mask) {
                     let source = if in_range >> lane & 1 == 1 { sources[lane] as usize % 32 } else { lane };
-                    ids[lane] = if given >> source & 1 == 1 { values[source] } else { PLAIN };
+                    ids[lane] = if arrived >> source & 1 == 1 { values[source] } else { PLAIN };
                 }
                 to
             }
             Warp::Reduce { to, .. } => {
-                let mut made: Vec<(u32, Id)> = Vec::new();
+                let mut reductions: Vec<(u32, Id)> = Vec::new();
                 for lane in lanes(mask) {
-                    // For a reduction, `sources` are the lanes that take part.
-                    let members = sources[lane] & given;
-                    let known = made.iter().find(|(own, _)| *own == members).map(|(_, id)| *id);
-                    ids[lane] = known.unwrap_or_else(|| {
-                        let all: Vec<Id> = lanes(members).map(|member| values[member]).collect();
-                        let id = self.graph.combine(&all, self.maker(site, lane), false);
-                        made.push((members, id));
+                    // For a reduction, `sources` are the participating lanes.
+                    let members = sources[lane] & arrived;
+                    let existing = reductions.iter().find(|(group, _)| *group == members).map(|(_, id)| *id);
+                    ids[lane] = existing.unwrap_or_else(|| {
+                        let operands: Vec<Id> = lanes(members).map(|member| values[member]).collect();
+                        let id = self.graph.combine(&operands, self.maker(site, lane), false);
+                        reductions.push((members, id));
                         id
                     });
                 }

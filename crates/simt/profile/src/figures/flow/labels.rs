@@ -1,4 +1,4 @@
-//! Which value is where: in the registers of warps, and in memory byte by byte.
+//! The location of each value: in the registers of warps, and in memory byte by byte.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::graph::{Id, MemoryAddress, PLAIN, UNTOUCHED};
 /// The values in a register, by lane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RegisterValues {
-    /// The lanes that have one.
+    /// The lanes whose register holds a value.
     pub(super) lanes: u32,
     pub(super) ids: [Id; 32],
 }
@@ -28,21 +28,21 @@ impl RegisterValues {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Registers {
     files: [Vec<RegisterValues>; 2],
-    /// The lanes whose predicates depend on values.
+    /// The lanes whose predicate depends on values, for each predicate.
     predicates: Vec<u32>,
-    /// For each lane, where the registers of the function begin that it is in.
+    /// The start of the current function's registers in each file, for each lane.
     frames: [[u32; 3]; 32],
-    /// The frame that registers are named in.
+    /// The frame to which register names refer.
     frame: [u32; 3],
 }
 
 impl Registers {
-    /// Registers are those of the function that these lanes are in.
+    /// Makes register names refer to the function that these lanes execute.
     pub(super) fn enter(&mut self, lanes: u32) {
         self.frame = self.frames[lanes.trailing_zeros() as usize % 32];
     }
 
-    /// The file of a register and its number there; `None` for a predicate.
+    /// Returns the file of a register and its number there; `None` for a predicate.
     fn place(&self, reg: Reg) -> Option<(usize, usize)> {
         match reg {
             Reg::R32(reg) => Some((0, (self.frame[0] + reg.0) as usize)),
@@ -65,7 +65,7 @@ impl Registers {
         simt::regs::lanes(lanes).for_each(|lane| file[number].set(lane, ids[lane]));
     }
 
-    /// The lanes whose predicate depends on values.
+    /// Returns the lanes whose predicate depends on values.
     pub(super) fn depends(&self, reg: Reg) -> u32 {
         match reg {
             Reg::Pred(pred) => self.predicates.get((self.frame[2] + pred.0) as usize).copied().unwrap_or(0),
@@ -73,7 +73,7 @@ impl Registers {
         }
     }
 
-    /// Of the lanes, `depending` are those whose predicate depends on values from now on.
+    /// Sets which of `lanes` have a predicate that depends on values: the lanes in `depending`.
     pub(super) fn set_depends(&mut self, reg: Reg, lanes: u32, depending: u32) {
         let Reg::Pred(pred) = reg else { return };
         let number = (self.frame[2] + pred.0) as usize;
@@ -83,7 +83,7 @@ impl Registers {
         self.predicates[number] = self.predicates[number] & !lanes | depending & lanes;
     }
 
-    /// Lanes hold nothing in a register any more.
+    /// Removes the values of these lanes from a register.
     pub(super) fn clear(&mut self, reg: Reg, lanes: u32) {
         let held = self.place(reg).and_then(|(file, number)| self.files[file].get_mut(number));
         if let Some(held) = held {
@@ -93,7 +93,7 @@ impl Registers {
         self.set_depends(reg, lanes, 0);
     }
 
-    /// Lanes have called a function or returned from it. What its registers held is not theirs.
+    /// Switches the lanes' frames after a call or return, and removes the values from the callee's registers.
     pub(super) fn change_frames(&mut self, lanes: u32, change: &FrameChange) {
         let Some(callee) = change.callee else { return };
         let next = if change.returns { change.caller } else { callee };
@@ -107,18 +107,18 @@ impl Registers {
     }
 }
 
-/// Where a thread accesses memory.
+/// The location that a thread accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
     Known(MemoryAddress),
-    /// In the local memory of a thread.
+    /// In the local memory of a thread: the thread and the address.
     Local(u32, u64),
 }
 
 /// The values in memory, by byte.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// The buffers: first addresses and sizes.
+    /// First address and size of each buffer.
     ranges: Vec<(u64, u64)>,
     buffers: Vec<Vec<Id>>,
     shared: Vec<Id>,
@@ -130,7 +130,7 @@ impl Memory {
         Self { ranges: ranges.to_vec(), buffers: vec![Vec::new(); ranges.len()], ..Self::default() }
     }
 
-    /// The place of an address; `None` where values are not followed.
+    /// Returns the location of an address; `None` if values there are not followed.
     pub(super) fn find(&self, space: Space, thread: u32, address: u64) -> Option<At> {
         match space {
             Space::Shared => Some(At::Known(MemoryAddress::Shared(address))),
@@ -144,7 +144,7 @@ impl Memory {
         }
     }
 
-    /// The bytes at a place.
+    /// Returns the value numbers of the bytes at a location.
     pub(super) fn bytes(&mut self, at: At, bytes: u32) -> &mut [Id] {
         let (memory, first) = match at {
             At::Known(MemoryAddress::Shared(at)) => (&mut self.shared, at),

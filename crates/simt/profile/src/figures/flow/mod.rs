@@ -1,10 +1,11 @@
-//! Where values go: which elements of the problem's buffers a block loads, through which registers, shuffles and shared
-//! memory they go, and which operations put them together.
+//! The data flow of a block: the elements that it loads from the problem's buffers, their way through registers,
+//! shuffles and shared memory, and the operations that combine them.
 //!
-//! Nothing here knows any kernel. Each register of each lane, and each byte of memory, holds the number of the value that
-//! is in it. An instruction that reads one such value and others that no element went into (an index, a constant)
-//! passes it on; one that reads several makes a new one of them. `selp` passes on what it chooses, unless what decides
-//! depends on values as well, as a minimum does. Which branch was taken and which address was computed is not followed.
+//! The analysis does not depend on the kernel. Each register of each lane, and each byte of memory, holds the number of
+//! its value. An instruction whose operands contain a single value passes the value on; its other operands, such as an
+//! index or a constant, do not depend on elements. An instruction that reads several values creates a new value. `selp`
+//! passes on the selected value. If the predicate depends on values too, as in a minimum, `selp` creates a new value.
+//! Taken branches and computed addresses are not followed.
 
 mod accesses;
 mod graph;
@@ -34,7 +35,7 @@ pub struct Flow {
     at: usize,
     phase: u32,
     pub(super) graph: Graph,
-    /// What values do that is not followed, in words.
+    /// Descriptions of the data flow that is not followed.
     pub(super) lost: BTreeSet<&'static str>,
     ranges: Vec<(u64, u64)>,
 }
@@ -43,14 +44,15 @@ pub struct Flow {
 struct WarpFlow {
     registers: Registers,
     meeting: Meeting,
-    /// The values of the operands of the atomic that is executed.
+    /// The operand values of the atomic that is being executed.
     operands: Vec<[Id; 32]>,
-    /// What an asynchronous copy takes along: each lane's values, one for four bytes.
+    /// The values of a pending asynchronous copy: for each lane, one value per four bytes.
     copied: Option<(Site, [[Id; 4]; 32])>,
 }
 
 impl Flow {
-    /// Follows the values of this block, from buffers with these first addresses and sizes on.
+    /// Creates an observer that follows the values of this block, starting from buffers with these first addresses and
+    /// sizes.
     pub(super) fn new(function: &Function, block: u64, ranges: &[(u64, u64)]) -> Self {
         Self {
             function: function.clone(),
@@ -82,7 +84,7 @@ impl Flow {
         &self.function.program().functions[site.function as usize].code[site.pc as usize]
     }
 
-    /// The results of an instruction are no values.
+    /// Marks the results of an instruction as not being values.
     fn clears(&mut self, step: &Step<'_>, mask: u32) {
         step.writes().iter().for_each(|reg| self.registers().clear(*reg, mask));
     }
@@ -158,7 +160,7 @@ impl Observer for Flow {
                 self.clears(step, step.lanes);
             }
             Op::Call(_) => {
-                self.lost.insert("through functions that are called");
+                self.lost.insert("through called functions");
             }
             _ => self.clears(step, step.lanes),
         }

@@ -1,4 +1,4 @@
-//! Loops whose numbers are known.
+//! Loops with known numbers.
 #![allow(clippy::unwrap_used)]
 
 use devices::Description;
@@ -8,7 +8,8 @@ use super::super::figure::{Figure, Shade};
 use super::{Parsed, draw, number};
 use crate::{Watch, record};
 
-/// Each thread computes the maximum and the sum of the exponentials of the `n` elements of `row`, in one pass, `turns` times.
+/// Each thread computes the maximum and the sum of the exponentials of the `n` elements of `row` in one pass, and
+/// repeats the pass `turns` times.
 const ONLINE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .entry kernel(.param .u64 .ptr .global .align 4 row, .param .u32 n, .param .u32 turns)\n{\n\
     .reg .b32 %r<20>;\n.reg .b64 %rd<3>;\n.reg .pred %p<3>;\n\
@@ -27,7 +28,7 @@ const ONLINE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     sub.s32 %r3, %r3, 1;\nsetp.ne.u32 %p2, %r3, 0;\n@%p2 bra TURN;\n\
     ret;\n}\n";
 
-/// The figures of a launch of one warp.
+/// Returns the figures of a launch of one warp.
 fn drawn(row: &[f32], turns: u32) -> Vec<Figure> {
     let function = Module::from_ptx(ONLINE).unwrap().function("kernel").unwrap();
     let mut simulator = Simulator::new(Config::default()).unwrap();
@@ -37,7 +38,7 @@ fn drawn(row: &[f32], turns: u32) -> Vec<Figure> {
     draw(&record(&mut simulator, &launch, Watch::new(Description::open("h100").unwrap())).unwrap().recording)
 }
 
-/// The row of the book's picture `online-softmax`.
+/// The row in the book's picture `online-softmax`.
 #[test]
 fn the_steps_of_an_online_softmax() {
     let figures = drawn(&[2.0, 1.0, 4.0, 3.0, 4.0, 7.0, 5.0, 6.0], 3);
@@ -51,7 +52,7 @@ fn the_steps_of_an_online_softmax() {
     assert_eq!(texts("ex2 %r9"), "0 1 0.135 1 1 0.05 1 1");
     assert_eq!(texts("ex2 %r11"), "1 0.368 1 0.368 1 1 0.135 0.368");
     assert_eq!(texts("fma %r5"), "1 1.368 1.185 1.553 2.553 1.127 1.262 1.63");
-    // No row for the index, which is not a number of f32.
+    // The index has no row, because it is not an f32.
     assert_eq!(grid.rows.len(), 10);
     let shades: Vec<Shade> = row("max %r4").cells.iter().map(|cell| cell.shade).collect();
     let (new, same) = (Shade::Turn(3), Shade::Used);

@@ -1,4 +1,4 @@
-//! All modes, widths and masks, against what the machine gives the lanes.
+//! Compares all modes, widths and masks with the values that the simulator gives the lanes.
 #![allow(clippy::unwrap_used)]
 
 use simt::run::Position;
@@ -8,8 +8,8 @@ use super::super::record::Shuffle;
 use super::super::recorder::Recorder;
 use super::figure;
 
-/// A warp whose lanes of `mask` shuffle, each its number times 10 and 7, and store what they get. Those from 16 on do it on
-/// another path where `in_two` is set.
+/// Returns a kernel in which the lanes of `mask` shuffle the value 10 × lane + 7 and store the result. If `in_two` is
+/// set, lanes from 16 on shuffle on a different path.
 fn kernel(mode: &str, in_two: bool) -> Function {
     let shuffle = format!("shfl.sync.{mode}.b32 %r6, %r5, %r2, %r3, %r4;");
     let branch = if in_two { "setp.ge.u32 %p2, %r1, 16;\n@%p2 bra UPPER;" } else { "" };
@@ -46,7 +46,7 @@ fn kernel(mode: &str, in_two: bool) -> Function {
     Module::from_ptx(ptx).unwrap().function("k").unwrap()
 }
 
-/// What is recorded of a shuffle, and what each lane gets.
+/// Returns the recorded shuffle, and the value that each lane receives.
 fn run(function: &Function, lane: u32, clamp: u32, mask: u32) -> (Shuffle, Vec<u32>) {
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let out = simulator.zeroed::<u32>(32).unwrap();
@@ -57,7 +57,7 @@ fn run(function: &Function, lane: u32, clamp: u32, mask: u32) -> (Shuffle, Vec<u
     (shuffle.clone(), simulator.read(out).unwrap())
 }
 
-/// Checks a shuffle's figure, and returns how many lanes get what is not defined.
+/// Checks the figure of a shuffle, and returns the number of lanes with an undefined result.
 fn check(function: &Function, (lane, clamp, mask): (u32, u32, u32), name: &str) -> usize {
     let (shuffle, got) = run(function, lane, clamp, mask);
     let drawn = figure(Position::of(function, shuffle.site), &shuffle);
@@ -87,7 +87,7 @@ fn check(function: &Function, (lane, clamp, mask): (u32, u32, u32), name: &str) 
 }
 
 #[test]
-fn every_mode_width_and_mask_is_drawn_as_the_machine_does_it() {
+fn figures_of_every_mode_width_and_mask_match_the_simulator() {
     let mut undefined = 0;
     for mode in ["up", "down", "bfly", "idx"] {
         let function = kernel(mode, false);
@@ -104,11 +104,11 @@ fn every_mode_width_and_mask_is_drawn_as_the_machine_does_it() {
     assert!(undefined > 0);
 }
 
-/// Lanes that come to the exchange on two paths are drawn together.
+/// Lanes that reach the exchange on two paths are drawn together.
 #[test]
 fn lanes_of_two_paths_exchange_values() {
     let function = kernel("bfly", true);
     assert_eq!(check(&function, (16, 31, u32::MAX), "two paths"), 0);
     let (shuffle, _) = run(&function, 16, 31, u32::MAX);
-    assert_eq!((shuffle.lanes, shuffle.given), (u32::MAX, u32::MAX));
+    assert_eq!((shuffle.lanes, shuffle.providers), (u32::MAX, u32::MAX));
 }

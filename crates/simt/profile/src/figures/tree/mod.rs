@@ -1,7 +1,8 @@
-//! Which element is added to which, round by round.
+//! The additions of a reduction, round by round.
 //!
-//! The tree is that of one result: of all that the block stores to a buffer, the value that most elements went into. A
-//! round is a step of the longest chain of operations between two barriers: what a round does could be done at once.
+//! The tree belongs to one result: of all values that the block stores to a buffer, the value with the most elements. A
+//! round is a step of the longest chain of operations between two barriers. All operations of a round could run at
+//! once.
 
 mod grids;
 
@@ -14,67 +15,67 @@ use super::flow::{Graph, Id, Kind, MemoryAddress};
 use super::record::Recording;
 
 pub(super) const TREE: Drawing =
-    Drawing { name: "tree", about: "which element is added to which, and which lanes and warps work", draw };
+    Drawing { name: "tree", about: "which elements are added in each round, and which lanes and warps work", draw };
 
-/// How a result is put together.
+/// The operations that compute a result.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// Where it is stored.
+    /// The address where the result is stored.
     pub place: MemoryAddress,
-    /// By which thread.
+    /// The thread that stores it.
     pub thread: u32,
-    /// How many elements go into it.
+    /// The number of elements in the result.
     pub elements: u64,
-    /// How many such results the block has.
+    /// The number of such results in the block.
     pub results: usize,
-    /// The first element of each buffer that goes into it.
+    /// The index of the result's first element in each buffer.
     pub begins: BTreeMap<usize, u64>,
-    /// The rounds, in their order.
+    /// The rounds, in order.
     pub rounds: Vec<Round>,
 }
 
-/// What is done at once.
+/// Operations that could run at once.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// How many times the block's threads had met at a barrier by then.
+    /// The number of barriers that the block had passed before the round.
     pub phase: u32,
-    /// What goes into the result, in the order of the elements.
+    /// The operations that contribute to the result, in the order of their elements.
     pub additions: Vec<Addition>,
-    /// The lanes of each warp that do such an operation, also those whose results nobody needs.
+    /// The lanes of each warp that execute such an operation, including operations whose results are not needed.
     pub lanes: Vec<u32>,
 }
 
-/// An operation of several values.
+/// An operation on several values.
 #[derive(Clone, Debug)]
 pub struct Addition {
-    /// Its result's number.
+    /// The number of the operation's result.
     pub(super) value: Id,
-    /// The thread that does it, by its number in the block.
+    /// The thread that executes the operation, by its number in the block.
     pub thread: u32,
     /// The instruction.
     pub site: Site,
-    /// Its name in the PTX, without types: `add`, `fma`.
+    /// The name of the operation in the PTX, without types: `add`, `fma`.
     pub operation: String,
-    /// Its operands, in the order of their elements.
+    /// The operands, in the order of their elements.
     pub terms: Vec<Term>,
 }
 
-/// An operand.
+/// An operand of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// Its number.
+    /// The number of the operand's value.
     pub(super) value: Id,
-    /// The first element that went into it: the buffer, and the element's index there.
+    /// The first element in the operand: the buffer, and the element's index there.
     pub head: (usize, u64),
-    /// How many elements went into it.
+    /// The number of elements in the operand.
     pub elements: u64,
-    /// The thread that made or loaded it.
+    /// The thread that computed or loaded the operand.
     pub thread: u32,
 }
 
 impl Tree {
-    /// An element's name: its index, counted from the first that goes into the result; with a letter for the buffer where
-    /// there are several.
+    /// Returns an element's name: its index, counted from the first element of the result. If there are several
+    /// buffers, a letter names the buffer.
     pub fn name(&self, (buffer, index): (usize, u64)) -> String {
         let index = index - self.begins.get(&buffer).copied().unwrap_or(0).min(index);
         match self.begins.len() {
@@ -83,7 +84,7 @@ impl Tree {
         }
     }
 
-    /// What an operation puts together, by the first elements: `0+16`, `max(0, 16)`.
+    /// Formats an operation by the first elements of its operands: `0+16`, `max(0, 16)`.
     pub fn sum(&self, addition: &Addition) -> String {
         let names: Vec<String> = addition.terms.iter().map(|term| self.name(term.head)).collect();
         let (is_sum, count) = (addition.operation == "add", names.len());
@@ -95,7 +96,7 @@ impl Tree {
         if is_sum { names } else { format!("{}({names})", addition.operation) }
     }
 
-    /// What a round adds: all of it, or the first few and the last.
+    /// Formats the operations of a round: all of them, or the first few and the last.
     pub fn sums(&self, round: &Round) -> String {
         let sum = |addition| self.sum(addition);
         match &round.additions[..] {
@@ -109,12 +110,12 @@ impl Tree {
     }
 }
 
-/// `a` for the first buffer.
+/// Returns the letter for a buffer: `a` for the first.
 fn letter(buffer: usize) -> char {
     char::from(b'a' + (buffer % 26) as u8)
 }
 
-/// The tree of the watched block; `None` where it puts nothing together that it stores.
+/// Returns the tree of the watched block; `None` if the block does not store a combined value.
 pub fn tree(recording: &Recording) -> Option<Tree> {
     let graph = &recording.flow;
     if graph.left_out > 0 {
@@ -130,10 +131,10 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
         parts.into_iter().filter(|part| is_computed(*part)).map(move |part| (*place, part, *thread))
     });
     let stored: Vec<(MemoryAddress, Id, u32)> = stored.collect();
-    let most = stored.iter().map(|(_, id, _)| graph.value(*id).elements).max()?;
-    let results = stored.iter().filter(|(_, id, _)| graph.value(*id).elements == most);
+    let most_elements = stored.iter().map(|(_, id, _)| graph.value(*id).elements).max()?;
+    let results = stored.iter().filter(|(_, id, _)| graph.value(*id).elements == most_elements);
     let different: HashSet<Id> = results.clone().map(|(_, id, _)| *id).collect();
-    // The last place is the output of kernels that work in place.
+    // For kernels that work in place, the last buffer is the output.
     let (place, result, thread) = *results.max_by_key(|(place, _, thread)| {
         let MemoryAddress::Buffer(buffer, at) = place else { return (false, 0, 0, 0) };
         (watched(*thread), *buffer, u64::from(u32::MAX - thread), u64::MAX - at)
@@ -142,14 +143,16 @@ pub fn tree(recording: &Recording) -> Option<Tree> {
     let operation = |site| operation(text.line_text(recording.position(site).ptx_line));
     let rounds = rounds(graph, result, operation);
     let mut begins = BTreeMap::new();
-    for (buffer, index) in rounds.iter().flat_map(|own| &own.additions).flat_map(|own| &own.terms).map(|own| own.head) {
+    for (buffer, index) in
+        rounds.iter().flat_map(|round| &round.additions).flat_map(|addition| &addition.terms).map(|term| term.head)
+    {
         let begin = begins.entry(buffer).or_insert(index);
         *begin = index.min(*begin);
     }
-    Some(Tree { place, thread, elements: most, results: different.len(), begins, rounds })
+    Some(Tree { place, thread, elements: most_elements, results: different.len(), begins, rounds })
 }
 
-/// The first word of an instruction's opcode.
+/// Returns the first word of an instruction's opcode.
 pub(super) fn operation(line: &str) -> String {
     let line = line.trim();
     let guarded = line.strip_prefix('@').and_then(|rest| rest.split_once(char::is_whitespace)).map(|(_, rest)| rest);
@@ -158,7 +161,7 @@ pub(super) fn operation(line: &str) -> String {
 
 fn rounds(graph: &Graph, result: Id, operation: impl Fn(Site) -> String) -> Vec<Round> {
     let mut operations: HashMap<Site, String> = HashMap::new();
-    // Operands have smaller numbers than what is made of them.
+    // Operands have smaller numbers than their results.
     let (mut needed, mut left) = (HashSet::from([result]), vec![result]);
     let mut heads: HashMap<Id, (usize, u64)> = HashMap::new();
     let mut order = Vec::new();
@@ -176,9 +179,9 @@ fn rounds(graph: &Graph, result: Id, operation: impl Fn(Site) -> String) -> Vec<
             continue;
         }
         let term = |part: Id| {
-            let own = graph.value(part);
+            let operand = graph.value(part);
             let head = heads.get(&part).copied().unwrap_or_default();
-            Term { value: part, head, elements: own.elements, thread: own.thread }
+            Term { value: part, head, elements: operand.elements, thread: operand.thread }
         };
         let mut terms: Vec<Term> = graph.parts(id).into_iter().map(term).collect();
         terms.sort_by_key(|term| term.head);
@@ -187,7 +190,7 @@ fn rounds(graph: &Graph, result: Id, operation: impl Fn(Site) -> String) -> Vec<
         let addition = Addition { value: id, thread: value.thread, site: value.site, operation, terms };
         by_round.entry((value.phase, value.depth)).or_default().push(addition);
     }
-    // All operations of these rounds, needed or not.
+    // All operations of these rounds, even if the result does not need them.
     let mut lanes: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
     for (_, value) in graph.values().filter(|(_, value)| matches!(value.kind, Kind::Combined(_))) {
         if by_round.contains_key(&(value.phase, value.depth)) {
@@ -198,7 +201,7 @@ fn rounds(graph: &Graph, result: Id, operation: impl Fn(Site) -> String) -> Vec<
         }
     }
     let round = |((phase, depth), mut additions): ((u32, u32), Vec<Addition>)| {
-        additions.sort_by_key(|own| (own.terms.first().map(|term| term.head), own.thread));
+        additions.sort_by_key(|addition| (addition.terms.first().map(|term| term.head), addition.thread));
         Round { phase, additions, lanes: lanes.remove(&(phase, depth)).unwrap_or_default() }
     };
     by_round.into_iter().map(round).collect()
@@ -224,19 +227,20 @@ fn figure(recording: &Recording, tree: &Tree) -> Figure {
     });
     notes.push(names.collect::<Vec<_>>().join("; "));
     if tree.results > 1 {
-        notes.push(format!("one of {} results of the block, that of thread {}", tree.results, tree.thread));
+        notes.push(format!("one of {} results of the block, stored by thread {}", tree.results, tree.thread));
     }
     if !recording.lost.is_empty() {
         notes.push(format!("values are not followed {}", recording.lost.join(" and ")));
     }
-    let last = tree.rounds.last().and_then(|round| round.additions.first()).map(|own| recording.position(own.site));
+    let last =
+        tree.rounds.last().and_then(|round| round.additions.first()).map(|addition| recording.position(addition.site));
     let place = match tree.place {
         MemoryAddress::Buffer(buffer, at) => format!("buffer {buffer} + {at}"),
         MemoryAddress::Shared(at) => format!("shared memory + {at}"),
     };
     Figure {
         what: TREE.name,
-        title: format!("{} elements to one, stored to {place}", tree.elements),
+        title: format!("{} elements combined into one, stored to {place}", tree.elements),
         source: last.as_ref().and_then(|position| position.source.clone()),
         ptx_line: last.map_or(0, |position| position.ptx_line),
         grids,
