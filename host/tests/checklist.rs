@@ -1,6 +1,6 @@
 //! The optimization checklist: its data, and that every pair of rungs shows what it is there for.
 
-use crate::common::program::{assert_has, on_none};
+use crate::common::program::{assert_has, without_device};
 use crate::common::{Fake, Fault};
 use analysis::checklist::{measure, pair_selection};
 use host::device::Sim;
@@ -96,7 +96,7 @@ fn a_wrong_result_is_no_gain() {
 #[test]
 fn the_table_and_json_have_each_pair() {
     // No other device is opened than the one that counts.
-    let (text, printed) = (on_none("why --checklist --all").printed(), on_none("why --checklist --json").json());
+    let (text, printed) = (without_device("why --checklist --all").printed(), without_device("why --checklist --json").json());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let entries = printed.as_array().unwrap();
     assert_eq!(entries.len(), profile::checklist::entries().len());
@@ -109,7 +109,7 @@ fn the_table_and_json_have_each_pair() {
             assert!(pair.gains.iter().all(|gain| text.contains(gain)), "{:?}: {text}", pair.gains);
         }
     }
-    // The book's own counts: 32 sectors per store, and 4.
+    // The counts in the book: 32 sectors per store, and 4.
     let pair = &entries[1]["pairs"][0];
     assert_eq!([&pair["before"], &pair["after"]], ["transpose_naive", "transpose_smem"]);
     assert_eq!(pair["options"]["rows"], "256");

@@ -57,7 +57,7 @@ fn document(measured: &[MeasuredPair], all: bool) -> Document {
     document
 }
 
-/// Formats a gain: `sectors a load 16.50 → 4 (0.24×)`.
+/// Formats a gain: `sectors per load 16.50 → 4 (0.24×)`.
 fn gain(gain: &MeasuredGain) -> String {
     let factor = match gain.before {
         0.0 => String::new(),
