@@ -26,7 +26,7 @@ except Exception as error:  # PyTorch is missing, or PyTorch finds no GPU.
 
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 RANDOM = {"normal": torch.randn, "random": torch.randn, "uniform": lambda *shape, **kinds: torch.rand(*shape, **kinds) * 2 - 1}
-# The relative error that a result may have: twice the rounding error of bf16, which is the coarsest type.
+# The maximum relative error of a result: twice the rounding error of bf16, which is the coarsest type.
 TOLERANCE = 2.0**-7
 
 
@@ -36,7 +36,7 @@ class Refused(Exception):
 
 @functools.lru_cache(maxsize=1)
 def inputs(shapes, element, data):
-    """Tensors of these shapes, in as many sets as exceed four times the L2 cache, and at most 64."""
+    """Tensors of these shapes, in enough sets to exceed four times the L2 cache, and at most 64."""
     if data not in RANDOM:
         raise Refused(f"only random data are compared with it, not --data {data}")
     make = lambda: [RANDOM[data](*shape, device="cuda", dtype=TYPES[element]) for shape in shapes]

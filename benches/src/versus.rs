@@ -12,7 +12,7 @@ use host::device::Choice;
 use host::selection::Selection;
 use host::{Ladder, Provenance};
 use serde::{Deserialize, Serialize};
-use simt_check::diagnostic::complain;
+use simt_check::diagnostic::print_error;
 
 use crate::cases::{self, Case};
 use crate::contest::contest;
@@ -69,7 +69,7 @@ fn measure(env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, cli::Error> {
                 return Ok(code);
             }
             Measurement::Unusable(failure) => {
-                complain(to.err, &format!("{}; note: measuring again without it", Error::Unusable(failure.clone())));
+                print_error(to.err, &format!("{}; note: measuring again without it", Error::Unusable(failure.clone())));
                 request.failures.push(failure);
             }
         }

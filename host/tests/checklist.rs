@@ -84,7 +84,7 @@ fn less_or_more_is_better() {
 }
 
 #[test]
-fn a_wrong_result_is_no_gain() {
+fn a_wrong_result_is_not_a_gain() {
     let mut device = Fake::new(Some(Fault::WrongSum("reduce_smem")));
     let error = measure(&CATALOG, &mut device, |_| ()).unwrap_err();
     assert!(error.is_failure());
@@ -96,15 +96,16 @@ fn a_wrong_result_is_no_gain() {
 #[test]
 fn the_table_and_json_have_each_pair() {
     // No other device is opened than the one that counts.
-    let (text, printed) = (without_device("why --checklist --all").printed(), without_device("why --checklist --json").json());
+    let (text, printed) =
+        (without_device("why --checklist --all").printed(), without_device("why --checklist --json").json());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let entries = printed.as_array().unwrap();
     assert_eq!(entries.len(), profile::checklist::entries().len());
-    for (entry, own) in entries.iter().zip(profile::checklist::entries()) {
-        assert_eq!(entry["optimization"], own.optimization.to_string());
-        assert_eq!(entry["pairs"].as_array().unwrap().len(), own.pairs.len());
-        assert_eq!(entry["strategies"].as_array().unwrap().len(), own.strategies.len());
-        for pair in &own.pairs {
+    for (entry, described) in entries.iter().zip(profile::checklist::entries()) {
+        assert_eq!(entry["optimization"], described.optimization.to_string());
+        assert_eq!(entry["pairs"].as_array().unwrap().len(), described.pairs.len());
+        assert_eq!(entry["strategies"].as_array().unwrap().len(), described.strategies.len());
+        for pair in &described.pairs {
             assert_has(&text, &[&format!(" {} → {}, ", pair.before, pair.after)]);
             assert!(pair.gains.iter().all(|gain| text.contains(gain)), "{:?}: {text}", pair.gains);
         }

@@ -1,6 +1,6 @@
 //! The errors of the program, with their exit codes.
 
-/// The errors that can stop a command. Each message is a text that [`complain`](simt_check::diagnostic::complain) can
+/// The errors that can stop a command. Each message is a text that [`print_error`](simt_check::diagnostic::complain) can
 /// draw.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

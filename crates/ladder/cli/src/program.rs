@@ -16,7 +16,7 @@ use engine::{Catalog, Provenance};
 use ranks::SharedLadder;
 use signal_hook::consts::SIGINT;
 use simt::run::{interruption, is_interrupted};
-use simt_check::diagnostic::complain;
+use simt_check::diagnostic::print_error;
 use simt_cli::complain_about_arguments;
 
 use crate::command::{Command, Env, INTERRUPTED, Output, Program};
@@ -46,7 +46,7 @@ impl Program {
 
     fn parser(&self, scope: &Scope) -> clap::Command {
         let subcommand = |command: &Command| {
-            // `about` comes last because the arguments' type replaces it with its own documentation.
+            // `about` comes last because the arguments' type replaces it with the type's documentation.
             (command.arguments)(clap::Command::new(command.name), scope).about(command.about)
         };
         let shown = self.commands.iter().copied().flatten().map(subcommand);
@@ -117,7 +117,7 @@ pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
     (code, text(out.into_inner()), text(err.into_inner()))
 }
 
-/// Runs the program and returns its exit code, as listed in the help. Errors are lines on `err`, as [`complain`] writes
+/// Runs the program and returns its exit code, as listed in the help. Errors are lines on `err`, as [`print_error`] writes
 /// them.
 pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
@@ -133,7 +133,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
     let done = done.and_then(|code| Ok((code, out.flush()?)));
     if is_interrupted() {
         if env.request.is_none() {
-            complain(err, "interrupted; note: the output shows all completed work");
+            print_error(err, "interrupted; note: the output shows all completed work");
         }
         return INTERRUPTED;
     }
@@ -143,7 +143,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             if env.request.is_none() || send(Err::<(), _>(&error), out).is_err() {
-                complain(err, &error.to_string());
+                print_error(err, &error.to_string());
             }
             error.exit_code()
         }
@@ -198,7 +198,7 @@ fn refuse(
                 true => format!("did you mean `{} run {name}`?", program.name),
                 false => did_you_mean(&name, "commands", &known),
             };
-            complain(to.err, &format!("unrecognized subcommand '{name}'; {hint}"));
+            print_error(to.err, &format!("unrecognized subcommand '{name}'; {hint}"));
         }
         ErrorKind::UnknownArgument => {
             let similar = match &*text(ContextKind::SuggestedArg) {
@@ -208,7 +208,7 @@ fn refuse(
             let (name, hint) = (text(ContextKind::InvalidArg), scope.hint());
             let message =
                 format!("unexpected argument '{name}' found; note: {hint}{similar}; `{help}` shows the arguments");
-            complain(to.err, &message);
+            print_error(to.err, &message);
         }
         _ => complain_about_arguments(to.err, error, &help),
     }

@@ -128,8 +128,8 @@ impl SharedArguments {
     /// Returns the ranks, all in this process. The default is all devices.
     ///
     /// # Errors
-    /// Returns [`Error::Request`] when the environment makes this process one rank, and [`Error::Engine`] when there
-    /// are no such devices.
+    /// Returns [`Error::Request`] when the environment makes this process one rank, and [`Error::Engine`] when
+    /// there are no such devices.
     pub fn ranks(&self, device: Choice) -> Result<SharedRanks, Error> {
         if process(&|name| env::var(name)).map_err(Error::Request)?.is_some() {
             let why = "this command runs all ranks in one process; leave out RANK in the environment";

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Args, FromArgMatches};
 use simt::run::is_interrupted;
-use simt_check::diagnostic::complain;
+use simt_check::diagnostic::print_error;
 
 use cli::Env;
 use cli::Error;
@@ -80,7 +80,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             *place = None;
             if !status.success() {
                 if status.code().is_none() {
-                    complain(to.err, &format!("rank {rank} was terminated: {status}"));
+                    print_error(to.err, &format!("rank {rank} was terminated: {status}"));
                 }
                 code = code.max(status.code().map_or(1, |code| code.clamp(1, 255) as u8));
                 failed.get_or_insert_with(Instant::now);
@@ -90,7 +90,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             let remaining =
                 running.iter().enumerate().filter_map(|(rank, place)| place.as_ref().map(|_| rank.to_string()));
             let remaining: Vec<String> = remaining.collect();
-            complain(to.err, &format!("a rank has failed, and these ranks did not exit: {}", remaining.join(", ")));
+            print_error(to.err, &format!("a rank has failed, and these ranks did not exit: {}", remaining.join(", ")));
             break;
         }
         thread::sleep(LOOK);

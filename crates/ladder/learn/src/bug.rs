@@ -20,7 +20,7 @@ impl Exercise {
     /// Creates an exercise from a common bug: the learner's text has the faulty kernel, and the solution has the fixed
     /// version.
     #[must_use]
-    pub(crate) fn of_bug(bug: &'static Pitfall) -> Self {
+    pub(crate) fn for_bug(bug: &'static Pitfall) -> Self {
         let code = without(bug.text, "pitfall! {", "\n} }\n\n");
         let code: String = code
             .lines()
@@ -72,7 +72,7 @@ impl Case {
     /// Returns the launch of a bug's faulty kernel. If `kernel` is not the faulty kernel's name, returns the launch of
     /// the fixed version.
     #[must_use]
-    pub fn of_bug(bug: &'static Pitfall, kernel: &str) -> Self {
+    pub fn for_bug(bug: &'static Pitfall, kernel: &str) -> Self {
         let is_faulty = kernel == bug.name;
         let (blocks, threads) = bug.launch;
         let shared = if is_faulty { bug.shared.0 } else { bug.shared.1 };
@@ -129,7 +129,7 @@ impl CheckedBug {
         let launched = |name: &str| {
             let module = Module::from_ptx(ptx(name)).map_err(|why| Error::Simulator(why.to_string()))?;
             let function = module.function(name).map_err(|why| Error::Simulator(why.to_string()))?;
-            launch(&function, &Case::of_bug(bug, name), simt::Schedule::Fixed)?.map_err(Error::Simulator)
+            launch(&function, &Case::for_bug(bug, name), simt::Schedule::Fixed)?.map_err(Error::Simulator)
         };
         Ok(Self { bug, faulty: launched(bug.name)?, fixed: launched(bug.fixed)? })
     }

@@ -130,7 +130,7 @@ impl Exercise {
             Launches::Sizes { sizes, case, .. } => {
                 sizes.iter().map(|size| Case { size: Some(*size), ..case(*size) }).collect()
             }
-            Launches::Bug(bug) => vec![Case::of_bug(bug, bug.fixed)],
+            Launches::Bug(bug) => vec![Case::for_bug(bug, bug.fixed)],
         }
     }
 

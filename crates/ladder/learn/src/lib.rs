@@ -57,7 +57,7 @@ impl Course {
             name: bug::TOPIC,
             title: "kernels with a bug: find it and fix it",
             chapter: "pitfalls",
-            exercises: bugs.iter().filter(|bug| !bug.is_of_host()).map(Exercise::of_bug).collect(),
+            exercises: bugs.iter().filter(|bug| !bug.is_of_host()).map(Exercise::for_bug).collect(),
         });
         for topic in &mut topics {
             topic.exercises.iter_mut().for_each(|exercise| exercise.add_facts(topic.chapter));

@@ -1,6 +1,6 @@
 //! `#[externally_visible]`: only checks the function, because rustc exports every `no_mangle` function.
 
-use crate::common::{Function, errors_before, is_no_mangle};
+use crate::common::{Function, errors_before, has_no_mangle};
 use proc_macro2::TokenStream;
 use syn::Error;
 
@@ -13,7 +13,7 @@ pub(crate) fn expand(attr: TokenStream, item: TokenStream) -> TokenStream {
             let message = format!("#[externally_visible] goes on a function: {error}");
             errors_before(Error::new(error.span(), message), item)
         }
-        Ok(function) if function.attrs.iter().any(is_no_mangle) => item,
+        Ok(function) if function.attrs.iter().any(has_no_mangle) => item,
         Ok(function) => errors_before(
             Error::new(
                 function.sig.ident.span(),

@@ -1,6 +1,6 @@
 //! `#[kernel]`: checks that a function can be an entry point, then gives it the entry ABI.
 
-use crate::common::{Errors, Function, errors_before, is_no_mangle};
+use crate::common::{Errors, Function, errors_before, has_no_mangle};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::{
@@ -111,7 +111,7 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
 /// Generates the function twice, for the GPU and for other targets, and the checks of its parameters once.
 fn entry_point(function: &Function) -> TokenStream {
     // The generated code adds `no_mangle` itself, for the GPU only.
-    let attrs = function.attrs.iter().filter(|attr| !is_no_mangle(attr)).collect::<Vec<_>>();
+    let attrs = function.attrs.iter().filter(|attr| !has_no_mangle(attr)).collect::<Vec<_>>();
     let (vis, block) = (&function.vis, &function.block);
 
     let mut host = function.sig.clone();

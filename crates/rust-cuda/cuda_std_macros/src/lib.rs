@@ -140,7 +140,7 @@ mod common {
     }
 
     /// Returns whether `attr` is `#[no_mangle]` or `#[unsafe(no_mangle)]`.
-    pub(crate) fn is_no_mangle(attr: &Attribute) -> bool {
+    pub(crate) fn has_no_mangle(attr: &Attribute) -> bool {
         match &attr.meta {
             Meta::Path(path) => path.is_ident("no_mangle"),
             Meta::List(list) if list.path.is_ident("unsafe") => {

@@ -162,12 +162,12 @@ impl Checks {
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         let checks = Check::ALL.iter().copied().filter(|check| self.contains(*check)).map(Check::name);
-        checks.chain(Extra::ALL.into_iter().filter(|extra| self.looks_for(*extra)).map(Extra::name)).collect()
+        checks.chain(Extra::ALL.into_iter().filter(|extra| self.has_extra(*extra)).map(Extra::name)).collect()
     }
 
     /// Returns whether the set contains an option.
     #[must_use]
-    pub fn looks_for(self, extra: Extra) -> bool {
+    pub fn has_extra(self, extra: Extra) -> bool {
         self.0 >> (Check::ALL.len() + extra as usize) & 1 != 0
     }
 

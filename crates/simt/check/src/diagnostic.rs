@@ -9,16 +9,16 @@
 //! assert!(drawn.starts_with("error: ") && drawn.contains("--> k.ptx:4:"), "{drawn}");
 //! ```
 
-mod complaint;
 mod excerpt;
+mod print_error;
 
 use std::fmt::Write as _;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use crate::{Check, Finding};
-pub use complaint::complain;
 use excerpt::{Excerpt, Spot, cut, shown};
+pub use print_error::print_error;
 use simt::demangled;
 use simt::observe::Site;
 use simt::run::{Fault, Frame, Position};

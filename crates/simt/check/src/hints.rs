@@ -101,7 +101,7 @@ struct Candidate {
 /// Returns a sentence for each instruction of a launch that could be weaker, if the checks include [`Extra::Weaker`].
 /// Tries the usual order, a round-robin order and `orders` random orders, at least [`MIN_ORDERS`].
 pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
-    if !checks.looks_for(Extra::Weaker) {
+    if !checks.has_extra(Extra::Weaker) {
         return Vec::new();
     }
     let Some(state) = simulator.save() else {

@@ -133,7 +133,7 @@ impl Race {
 
     fn of(facts: Arc<LaunchFacts>) -> Self {
         let program = facts.function.program();
-        let sites = Sites::new(program, facts.checks.looks_for(Extra::PtxVolatile));
+        let sites = Sites::new(program, facts.checks.has_extra(Extra::PtxVolatile));
         let blocks = facts.grid.iter().map(|side| u64::from(*side)).product();
         Self {
             findings: Findings::default(),

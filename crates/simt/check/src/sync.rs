@@ -55,7 +55,7 @@ impl Sync {
     pub(super) fn new(_: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         Self {
             findings: Findings::default(),
-            barriers: Barriers::new(facts.checks.looks_for(Extra::Barriers)),
+            barriers: Barriers::new(facts.checks.has_extra(Extra::Barriers)),
             objects: Objects::default(),
             clusters: Clusters::default(),
             facts,
@@ -145,7 +145,7 @@ impl Checker for Sync {
                     RawFinding { other, ..finding(what, NAME_PRESENT_LANES) }
                 });
             }
-            Mistake::DifferentMasks { own: (lane, mask), other: (other_lane, other_mask) } => {
+            Mistake::DifferentMasks { lane: (lane, mask), other: (other_lane, other_mask) } => {
                 self.findings.add("masks", site, None, 1, || {
                     let what = format!(
                         "lane {lane} names lane {other_lane} in its mask {mask:#010x}, but lane {other_lane} executes \
@@ -155,7 +155,7 @@ impl Checker for Sync {
                     RawFinding { party: self::party(site, warp_id, lane), ..finding(what, help) }
                 });
             }
-            Mistake::UnderWay { block, at, bytes, write } => {
+            Mistake::CopyInFlight { block, at, bytes, write } => {
                 let does = if write { "into" } else { "out of" };
                 self.findings.add("under way", site, None, 1, || {
                     let [x, y, z] = unravel(block, self.facts.grid);

@@ -32,7 +32,7 @@ pub use launches::{OpenLaunch, OpenLaunches};
 use simt::MemoryError;
 use simt::run::Fault;
 use simt::{LoadError, Module};
-use simt_check::diagnostic::{Diagnostic, Style, complain};
+use simt_check::diagnostic::{Diagnostic, Style, print_error};
 
 /// An error that ends the program: the message for the user, and the exit code.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl Failure {
     pub fn report(&self, err: &mut dyn Write) -> u8 {
         match &self.report {
             _ if self.code == 0 => {}
-            Report::Line(message) => complain(err, message),
+            Report::Line(message) => print_error(err, message),
             // If stderr is closed, only the exit code can report the error.
             Report::Place(diagnostic) => drop(write!(err, "{}", diagnostic.text(style()))),
         }
@@ -89,7 +89,7 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0 for success, 1 for a fault in the kernel, 2 for invalid PTX or usage.
-/// Errors are written to `err`: as lines in the form of [`complain`], or as a [`Diagnostic`] if they concern a location
+/// Errors are written to `err`: as lines in the form of [`print_error`], or as a [`Diagnostic`] if they concern a location
 /// in the kernel. Colors are always written; `out` and `err` must remove them where they are not displayed.
 pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
@@ -190,7 +190,7 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-/// Writes clap's error for invalid arguments in the form of [`complain`]. `help` is the command that shows the help.
+/// Writes clap's error for invalid arguments in the form of [`print_error`]. `help` is the command that shows the help.
 pub fn complain_about_arguments(err: &mut dyn Write, error: &clap::Error, help: &str) {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -203,5 +203,5 @@ pub fn complain_about_arguments(err: &mut dyn Write, error: &clap::Error, help: 
             (None, None) => message += &format!("{} {line}", if message.ends_with(':') { "" } else { "," }),
         }
     }
-    complain(err, &format!("{message}; `{help}` shows the arguments"));
+    print_error(err, &format!("{message}; `{help}` shows the arguments"));
 }

@@ -12,7 +12,7 @@ __global__ void formats() {
     printf("");
 }
 
-__global__ void by_turns(const char* name, int number) {
+__global__ void alternate(const char* name, int number) {
     for (unsigned turn = 0; turn < blockDim.x; turn++) {
         if (threadIdx.x == turn) printf("%s %d: thread %u of %u\n", name, number, threadIdx.x, blockDim.x);
         __syncthreads();
@@ -33,7 +33,7 @@ int main() {
     char* name;
     CHECK(cudaMalloc(&name, 16));
     CHECK(cudaMemcpy(name, "launch", 7, cudaMemcpyHostToDevice));
-    for (int i = 0; i < 3; i++) by_turns<<<1, i + 1>>>(name, i);
+    for (int i = 0; i < 3; i++) alternate<<<1, i + 1>>>(name, i);
     CHECK(cudaDeviceSynchronize());
     size_t size;
     CHECK(cudaDeviceGetLimit(&size, cudaLimitPrintfFifoSize));

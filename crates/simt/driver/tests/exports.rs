@@ -18,7 +18,7 @@ const EXPORTED: usize = 707;
 fn the_library_exports_the_symbols_of_the_driver() {
     let file = fs::read(library().join("libcuda.so.1")).expect("the library can be read");
     let mut found = exported(&file);
-    assert!(found.remove("ladder_simulated_driver").is_some(), "this symbol marks Ladder's `libcuda.so.1`");
+    assert!(found.remove("ladder_simt_driver").is_some(), "this symbol marks Ladder's `libcuda.so.1`");
     // The sizes of functions are not compared.
     let functions = driver::for_each_symbol!(names).map(|(name, _)| (name, None));
     let variables = driver::for_each_variable!(names).map(|(name, bytes)| (name, Some(bytes)));

@@ -2,7 +2,7 @@
 
 use devices::occupancy::{Occupancy, Usage};
 use simt::memory::global::GlobalMemory;
-use simt::observe::OfBlocks;
+use simt::observe::BlockFilter;
 use simt::{Arg, Function, Launch, Simulator};
 
 use crate::counters::{Numbers, counted};
@@ -114,7 +114,7 @@ impl Recorder {
         }
         let path = sample::path(function, &watch.device, buffers, (*geometry, self.resident()), usage.shared_bytes)
             .with_spans_of(watch.block);
-        observers(function, watch, buffers, OfBlocks::new(chosen, path))
+        observers(function, watch, buffers, BlockFilter::new(chosen, path))
     }
 
     /// Returns the number of blocks that a multiprocessor holds at once, at least 1.

@@ -219,7 +219,7 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     let powers: f64 = times.map(|time| time.powf(constants.norm)).sum();
     let busy = powers.powf(constants.norm.recip());
     // Asynchronous copies hide latency in the same way as other blocks.
-    let blocks_at_once = blocks_at_once * demand.under_way.max(1) as f64;
+    let blocks_at_once = blocks_at_once * demand.copy_groups_in_flight.max(1) as f64;
     let hidden = (constants.norm * blocks_at_once / (blocks_at_once + 1.0)).max(1.0);
     let together = (busy.powf(hidden) + latency.powf(hidden)).powf(hidden.recip());
     // An empty kernel has a block that starts and ends.

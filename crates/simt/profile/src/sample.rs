@@ -56,7 +56,7 @@ pub fn path(
     let l1_bytes = device.multiprocessor.l1_bytes.saturating_sub(shared) / u64::from(resident.max(1));
     CriticalPath::new(function, device.latency, l1_bytes, buffers)
         .with_rates(rates)
-        .with_blocks_at_once(blocks <= u64::from(device.multiprocessors) * u64::from(resident))
+        .with_concurrent_blocks(blocks <= u64::from(device.multiprocessors) * u64::from(resident))
 }
 
 impl Sample {

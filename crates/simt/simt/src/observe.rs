@@ -101,7 +101,7 @@ mod requests;
 use crate::operands::Operands;
 pub use crate::regs::Reg;
 pub use crate::vectors::Pattern;
-pub use blocks::OfBlocks;
+pub use blocks::BlockFilter;
 pub use boxed::{Boxed, DynObserver};
 pub use frames::{FrameChange, FramePlace};
 pub(crate) use paths::Paths;
@@ -348,7 +348,7 @@ pub enum Mistake {
     /// A lane's `membermask` names another lane that also executes the instruction, but with another mask.
     DifferentMasks {
         /// The lane and its mask.
-        own: (u32, u32),
+        lane: (u32, u32),
         /// The lane that this mask names, and the mask of that lane.
         other: (u32, u32),
     },
@@ -369,7 +369,7 @@ pub enum Mistake {
     AbsentSource,
     /// A block ended before a thread waited for an asynchronous operation on its shared memory. The site, the warp and
     /// the lanes identify the instruction that issued the operation.
-    UnderWay {
+    CopyInFlight {
         /// The number of the block with the shared memory.
         block: u64,
         /// The offset in the shared memory.

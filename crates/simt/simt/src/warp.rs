@@ -152,7 +152,7 @@ impl Warp {
             let named = lanes(members[lane] & alive & mask);
             let other = named.into_iter().find(|named| (members[*named] ^ members[lane]) & alive != 0)?;
             let with_mask = |lane: usize| (lane as u32, members[lane]);
-            Some(Mistake::DifferentMasks { own: with_mask(lane), other: with_mask(other) })
+            Some(Mistake::DifferentMasks { lane: with_mask(lane), other: with_mask(other) })
         })
     }
 

@@ -44,7 +44,7 @@ fn demand_of(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>, at_once:
     let words = simulator.zeroed::<u32>(4096).unwrap();
     let args = [Arg::from(words)];
     let range = [(words.address(), 4 * 4096)];
-    let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range).with_blocks_at_once(at_once);
+    let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range).with_concurrent_blocks(at_once);
     simulator
         .launch_observed(&Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args).with_blocks(chosen), path)
         .unwrap()
@@ -117,7 +117,7 @@ fn waiting_for_an_mbarrier_completes_bulk_copies() {
     let seen = demand(copy, 1, 32, None);
     assert!((10_603..10_640).contains(&seen.cycles[0]), "{:?}", seen.cycles);
     assert!((100_703..100_740).contains(&seen.cycles[1]), "{:?}", seen.cycles);
-    assert_eq!((seen.l2_reads, seen.engine_bytes, seen.under_way), (32, 1024.0, 1));
+    assert_eq!((seen.l2_reads, seen.engine_bytes, seen.copy_groups_in_flight), (32, 1024.0, 1));
     assert_eq!(seen.read, [32]);
 }
 

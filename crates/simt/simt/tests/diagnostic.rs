@@ -1,7 +1,7 @@
 //! Tests how findings, faults and refused PTX are displayed.
 
 use simt::{Config, Launch, LaunchError, Module, Simulator};
-use simt_check::diagnostic::{Diagnostic, Style, complain, texts};
+use simt_check::diagnostic::{Diagnostic, Style, print_error, texts};
 use simt_check::{Check, Checks, Finding};
 
 const FILE: &str = "fixtures/diagnostic/stencil.ptx";
@@ -117,7 +117,7 @@ fn the_expression_is_underlined() {
 fn reasons_become_notes_and_hints_become_help() {
     let lines = |message: &str| {
         let mut out = anstream::StripStream::new(Vec::new());
-        complain(&mut out, message);
+        print_error(&mut out, message);
         String::from_utf8(out.into_inner()).unwrap()
     };
     assert_eq!(lines("no rung"), "error: no rung\n");

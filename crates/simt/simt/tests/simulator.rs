@@ -156,7 +156,10 @@ fn variables_that_do_not_fit() {
             if kernel == "k" && variable == "large"
     ));
     let text = error.to_string();
-    assert!(text.starts_with("kernel `k`: its module's variable `large`: requested 500 bytes of device memory"), "{text}");
+    assert!(
+        text.starts_with("kernel `k`: its module's variable `large`: requested 500 bytes of device memory"),
+        "{text}"
+    );
     // The memory of the first variable is free again, now and after a launch that ran.
     assert!(simulator.zeroed::<u8>(1000).is_ok());
     let mut simulator = self::simulator(1100);

@@ -131,7 +131,8 @@ fn barriers_in_divergent_code() {
     assert_finding(&copied(8), 64, what, "// odd", Some("bar.sync 0;"));
 
     let some = "setp.lt.u32 %p0, %lane, 5;\n@!%p0 bra DONE;\nbar.sync 0;\nDONE:\nadd.u32 %r0, %r0, 1; // here\n";
-    let what = "barrier in divergent code: lanes 0 to 4 of a warp wait at `bar.sync`, and lanes 5 to 31 do not reach it";
+    let what =
+        "barrier in divergent code: lanes 0 to 4 of a warp wait at `bar.sync`, and lanes 5 to 31 do not reach it";
     assert_finding(some, 32, what, "bar.sync 0;", Some("// here"));
     assert_clean(&some.replace("%lane, 5", "%lane, 32"), 32);
     // A barrier does not wait for threads that have ended.
@@ -269,7 +270,13 @@ fn mbarriers() {
         format!("setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\nmbarrier.init.shared.b64 [bar], 1; // first\n{body}DONE:\n")
     };
     let second_init = "mbarrier.init.shared.b64 [bar], 2; // again\n";
-    assert_finding(&once(second_init), 32, "an mbarrier is initialized again while it is in use", "// again", Some("// first"));
+    assert_finding(
+        &once(second_init),
+        32,
+        "an mbarrier is initialized again while it is in use",
+        "// again",
+        Some("// first"),
+    );
     assert_clean(&once(&format!("mbarrier.inval.shared.b64 [bar];\n{second_init}")), 32);
     let arrive = "mbarrier.arrive.shared.b64 _, [bar]; // arrives\n";
     assert_finding(

@@ -162,7 +162,7 @@ impl CriticalPath {
                 let mut missed = Vec::new();
                 for sector in sectors {
                     let is_cached = !block.young.insert(sector) || block.old.contains(&sector);
-                    if cost.past_l1 || !is_cached {
+                    if cost.bypasses_l1 || !is_cached {
                         missed.push(sector);
                     }
                 }

@@ -129,7 +129,7 @@ impl CriticalPath {
         if let Some(at) = copied.mbarrier {
             arrive(&mut block.mbarriers, at, ends);
             block.copying.insert(at);
-            sums.under_way = sums.under_way.max(block.copying.len());
+            sums.copy_groups_in_flight = sums.copy_groups_in_flight.max(block.copying.len());
         }
         [0, 1].map(|served_by| ends[served_by].saturating_sub(begins[served_by]))
     }

@@ -175,7 +175,7 @@ pub struct Cost {
     /// The number of instructions issued for it.
     pub issued: f32,
     /// Whether it accesses the L2 even if the L1 contains the data.
-    pub past_l1: bool,
+    pub bypasses_l1: bool,
     /// For an atomic, the number of passes through a sector for each lane that changes the same word.
     pub passes: f32,
     /// Whether it is an atomic that one lane of each warp executes for all lanes.
@@ -221,7 +221,7 @@ impl Cost {
             "cp" => cost(Pipe::Memory, 1.0, Wait::Nothing),
             "shfl" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
             _ if matches!(class, Some(Class::Memory(_))) => Self {
-                past_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
+                bypasses_l1: has("relaxed") || has("acquire") || has("cg") || has("cv"),
                 passes: if has("add") && ["f16", "f16x2", "bf16", "bf16x2", "f32", "f64"].into_iter().any(has) {
                     FLOAT_PASSES
                 } else {
@@ -273,7 +273,7 @@ impl Cost {
     pub(crate) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
-        Self { pipe, issued, past_l1: false, passes: 1.0, elects: false, products: 0.0, operands: 0.0, wait }
+        Self { pipe, issued, bypasses_l1: false, passes: 1.0, elects: false, products: 0.0, operands: 0.0, wait }
     }
 
     /// Returns the cycles until the result is available, without the latency of memory itself.

@@ -212,7 +212,7 @@ impl CriticalPath {
     /// Sets whether all blocks of the launch run at once. Data that several blocks copy then comes from memory for each
     /// of them.
     #[must_use]
-    pub fn with_blocks_at_once(self, at_once: bool) -> Self {
+    pub fn with_concurrent_blocks(self, at_once: bool) -> Self {
         Self { at_once, ..self }
     }
 
@@ -299,8 +299,8 @@ impl CriticalPath {
         let step = &self.steps[site.function as usize][site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
         if step.kind == Kind::Commit {
-            let under_way = warp.groups.len() - warp.waited.min(warp.groups.len());
-            self.sums.under_way = self.sums.under_way.max(under_way);
+            let copy_groups_in_flight = warp.groups.len() - warp.waited.min(warp.groups.len());
+            self.sums.copy_groups_in_flight = self.sums.copy_groups_in_flight.max(copy_groups_in_flight);
             warp.groups.push([0; 2]);
         }
         let waited = match step.kind {

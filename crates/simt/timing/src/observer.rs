@@ -59,9 +59,9 @@ impl Observer for CriticalPath {
         }
         let step = &self.steps[site.function as usize][site.pc as usize];
         let (cost, gathers) = (step.cost, step.gathers);
-        let is_poll = access.space == Space::Global && access.kind == AccessKind::Load && cost.past_l1;
+        let is_poll = access.space == Space::Global && access.kind == AccessKind::Load && cost.bypasses_l1;
         if access.space == Space::Global {
-            self.follow_waits(cost.past_l1, access);
+            self.follow_waits(cost.bypasses_l1, access);
         }
         if is_poll && self.repeats_poll(site, access) {
             return;

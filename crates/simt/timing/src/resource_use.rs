@@ -53,7 +53,7 @@ pub struct ResourceUse {
     /// The cycles that warps wait at barriers of their block, if memory serves loads that miss the L1.
     pub at_barriers: u64,
     /// The maximum number of asynchronous copy groups that a block has in flight.
-    pub under_way: usize,
+    pub copy_groups_in_flight: usize,
     /// The maximum number of cycles that a block's stores take beyond its end.
     pub drain: u64,
     /// The load of the stores on a multiprocessor's port to the L2: one for each whole sector, two for each partially
@@ -83,7 +83,7 @@ impl ResourceUse {
         self.warp_products += more.warp_products;
         self.engine_bytes += more.engine_bytes;
         self.at_barriers += more.at_barriers;
-        self.under_way = self.under_way.max(more.under_way);
+        self.copy_groups_in_flight = self.copy_groups_in_flight.max(more.copy_groups_in_flight);
         self.drain = self.drain.max(more.drain);
         self.waits = self.waits.max(more.waits);
         self.port_writes += more.port_writes;

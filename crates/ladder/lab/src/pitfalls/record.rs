@@ -36,7 +36,7 @@ pub(super) fn run_child(
     let mut device = (env.open)(device)?;
     device.set_time_limit(limit);
     let start = Instant::now();
-    let outcome = match launch(&mut *device, kernel, &Case::of_bug(pitfall, kernel))? {
+    let outcome = match launch(&mut *device, kernel, &Case::for_bug(pitfall, kernel))? {
         BugEffect::Error { .. } if start.elapsed() >= limit => BugEffect::TimeOut,
         outcome => outcome,
     };

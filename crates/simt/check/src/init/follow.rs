@@ -114,7 +114,7 @@ impl Init {
                 }
             }
             Op::BranchIndexed { index, .. } => {
-                self.report_undefined(("branch", "a branch"), step, &[Reg::R32(*index)], mask)
+                self.report_undefined(("branch", "a branch"), step, &[Reg::R32(*index)], mask);
             }
             Op::Call(call) => {
                 if let Callee::Pointer { address, .. } = call.callee {

@@ -86,7 +86,7 @@ fn open(path: OsString, needs_device: bool) -> Result<Library, String> {
     };
     if needs_device {
         // SAFETY: the symbol is only looked up, not called.
-        if unsafe { library.get::<*const ()>("ladder_simulated_driver") }.is_ok() {
+        if unsafe { library.get::<*const ()>("ladder_simt_driver") }.is_ok() {
             return Err("the library of simt's CUDA driver".to_owned());
         }
         // SAFETY: `cuDeviceGetCount` has this signature in every CUDA driver.

@@ -87,7 +87,7 @@ driver::for_each_variable!(variables);
 
 /// Marks this library for programs of this project, which check that it is not the driver of a GPU.
 #[unsafe(no_mangle)]
-extern "C" fn ladder_simulated_driver() {}
+extern "C" fn ladder_simt_driver() {}
 
 /// The function that the system's loader calls when it loads the library.
 #[used]

@@ -63,7 +63,7 @@ impl Copy {
                 (Some(range), _) => check_inside(&range, side.address, needed)?,
                 // An address that ever belonged to the device is not host memory.
                 (None, space)
-                    if space == Space::Device || driver()?.simulator().memory().is_own_address(side.address) =>
+                    if space == Space::Device || driver()?.simulator().memory().is_device_address(side.address) =>
                 {
                     return Err(Error::new(
                         Code::INVALID_VALUE,
@@ -153,7 +153,7 @@ fn copy_row(simulator: &mut Simulator, mut from: u64, mut to: u64, mut bytes: u6
 fn copy_piece(simulator: &mut Simulator, from: u64, to: u64, bytes: u64) -> Result<()> {
     let len = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
     let device = simulator.memory_mut();
-    if [from, to].iter().any(|address| device.span(*address, bytes).is_none() && device.is_own_address(*address)) {
+    if [from, to].iter().any(|address| device.span(*address, bytes).is_none() && device.is_device_address(*address)) {
         return Err(Code::ILLEGAL_ADDRESS.into());
     }
     let source = device.span(from, bytes).is_some();

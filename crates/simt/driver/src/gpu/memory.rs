@@ -49,7 +49,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
         }
     }
     let allocated = match kind {
-        Kind::Host | Kind::Managed => memory.allocate_for_both(bytes as u64),
+        Kind::Host | Kind::Managed => memory.allocate_host_visible(bytes as u64),
         _ => memory.allocate_aligned(bytes as u64, 512),
     };
     let address = allocated.map_err(out_of_memory)?;

@@ -181,7 +181,7 @@ impl Sanitizer {
     /// Reports the unfreed memory of a context that ends, or of all contexts when the process ends, if leaks are
     /// checked.
     pub(crate) fn report_leaks(&self, context: Option<Handle>, simulator: &Simulator) {
-        if !self.checks.looks_for(Extra::Leaks) {
+        if !self.checks.has_extra(Extra::Leaks) {
             return;
         }
         let is_leak = |range: &&ranges::Range| {

@@ -144,7 +144,7 @@ impl Driver {
 
     /// Starts with the first address that belongs to this driver. Returns whether an earlier user left no allocations.
     pub(crate) fn begin(&self) -> bool {
-        self.simulator().memory_mut().begin_for(self.number as u64)
+        self.simulator().memory_mut().select_user(self.number as u64)
     }
 
     /// Locks and returns the simulator. While a kernel runs, this waits until the kernel ends.

@@ -39,7 +39,7 @@ pub struct BusUse {
     /// The number of banks of the channel, B.
     pub banks: u64,
     /// The share of the time in which a burst is on the bus: B / (R + 1), at most 1.
-    pub utilisation: f64,
+    pub utilization: f64,
     /// The bandwidth in GB/s.
     pub gb_per_s: f64,
 }
@@ -81,8 +81,8 @@ impl Bus {
         within("clock", clock_ghz, 0.001..=1000.0)?;
         let peak_gb_per_s = width_bits as f64 / 8.0 * 2.0 * clock_ghz;
         let bus_use = |banks: u64| {
-            let utilisation = (banks as f64 / (ratio + 1) as f64).min(1.0);
-            BusUse { banks, utilisation, gb_per_s: utilisation * peak_gb_per_s }
+            let utilization = (banks as f64 / (ratio + 1) as f64).min(1.0);
+            BusUse { banks, utilization, gb_per_s: utilization * peak_gb_per_s }
         };
         let channels_for = demands.iter().map(|&gb_per_s| {
             within("demand", gb_per_s, 0.001..=1e9)?;

@@ -107,9 +107,9 @@ proptest! {
     #[test]
     fn the_timeline_matches_the_utilization(ratio in 0..49u64, banks in 1..49u64) {
         let bus = Bus::new(ratio, banks, 64, 1.0, &[]).unwrap();
-        let utilisation = bus.with_banks.utilisation;
-        prop_assert!(utilisation > 0.0 && utilisation <= 1.0);
-        prop_assert_eq!(utilisation == 1.0, banks >= bus.banks_to_saturate);
+        let utilization = bus.with_banks.utilization;
+        prop_assert!(utilization > 0.0 && utilization <= 1.0);
+        prop_assert_eq!(utilization == 1.0, banks >= bus.banks_to_saturate);
         let period = period(ratio, banks);
         for (bank, lane) in (0..).zip(&bus.timeline) {
             let drawn: Vec<Moment> = (0..2 * period).map(|time| at(ratio, banks, bank, time)).collect();
@@ -123,7 +123,7 @@ proptest! {
             prop_assert!(sending <= 1);
             busy += sending;
         }
-        prop_assert!((busy as f64 / period as f64 - utilisation).abs() < 1e-12);
+        prop_assert!((busy as f64 / period as f64 - utilization).abs() < 1e-12);
         // The full latency of a bank lies between two of its bursts.
         let states: Vec<Moment> = (start..start + period).map(|time| at(ratio, banks, 0, time)).collect();
         let count = |moment| states.iter().filter(|state| **state == moment).count() as u64;

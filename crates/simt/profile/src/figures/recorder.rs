@@ -5,7 +5,7 @@ use simt::Function;
 use simt::code::Op;
 use simt::counters::SiteCounters;
 use simt::memory::Memory;
-use simt::observe::{Access, Observer, OfBlocks, Reg, Requests, Site, Step, WarpId};
+use simt::observe::{Access, BlockFilter, Observer, Reg, Requests, Site, Step, WarpId};
 use simt::run::Position;
 use simt::warp::Warp;
 use simt_timing::CriticalPath;
@@ -19,14 +19,14 @@ use crate::watch::Watch;
 const MOST: usize = 1 << 16;
 
 /// The observers of a launch: of its warp and block, data flow, counters and critical path.
-pub type Observers = (Recorder, (Flow, (SiteCounters, OfBlocks<CriticalPath>)));
+pub type Observers = (Recorder, (Flow, (SiteCounters, BlockFilter<CriticalPath>)));
 
 /// Creates the observers of a launch of a function.
 pub(crate) fn observers(
     function: &Function,
     watch: &Watch,
     buffers: &[(u64, u64)],
-    path: OfBlocks<CriticalPath>,
+    path: BlockFilter<CriticalPath>,
 ) -> Observers {
     let flow = Flow::new(function, watch.block, buffers);
     (Recorder::new(function, (watch.block, watch.warp as u32)), (flow, (SiteCounters::new(function), path)))

@@ -153,7 +153,7 @@ impl GlobalMemory {
 
     /// Selects the address range of a user if nothing is allocated, and returns whether that was the case. The address
     /// ranges of users 0 to 31 differ, so an address of one user is invalid for another.
-    pub fn begin_for(&mut self, user: u64) -> bool {
+    pub fn select_user(&mut self, user: u64) -> bool {
         let is_empty = self.allocations.is_empty();
         if is_empty {
             self.first = FIRST + (user % USERS) * USER_BYTES;
@@ -209,7 +209,7 @@ impl GlobalMemory {
     ///
     /// # Errors
     /// Returns [`MemoryError::Host`] when the host has no more memory.
-    pub fn allocate_for_both(&mut self, bytes: u64) -> Result<u64, MemoryError> {
+    pub fn allocate_host_visible(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         let failed = MemoryError::Host { bytes };
         let words = Words::zeroed(bytes, 4096).ok_or(failed.clone())?;
         // The host program converts this address to a pointer, so the pointer's provenance is exposed.
@@ -296,7 +296,7 @@ impl GlobalMemory {
         if let Some(index) = index {
             self.unwritten().remove(base);
             let freed = self.allocations.remove(index);
-            if matches!(freed.words.owner, Owner::Words(..)) && !freed.is_for_both() {
+            if matches!(freed.words.owner, Owner::Words(..)) && !freed.is_host_visible() {
                 self.used -= freed.bytes;
             }
             if self.freed.len() == MOST_FREED {
@@ -361,7 +361,7 @@ impl GlobalMemory {
 
 impl Allocation {
     /// Returns whether the host program accesses the memory at the same address.
-    pub fn is_for_both(&self) -> bool {
+    pub fn is_host_visible(&self) -> bool {
         self.words.words.addr().get() as u64 == self.base
     }
 

@@ -247,7 +247,7 @@ impl Cluster {
                 let place = offset_in_block(piece.to).map(|at| (at, true)).or(read.map(|at| (at, false)));
                 place.map(|(at, write)| (at, piece.bytes, write))
             })?;
-            Some((job.site, warp, job.lanes, Mistake::UnderWay { block, at, bytes, write }))
+            Some((job.site, warp, job.lanes, Mistake::CopyInFlight { block, at, bytes, write }))
         });
         here.collect()
     }

@@ -8,13 +8,13 @@ use super::*;
 /// it to sample a launch that would take too long to observe completely. Calls that concern no block, such as accesses
 /// by the host, are forwarded too.
 #[derive(Debug, Clone)]
-pub struct OfBlocks<O> {
+pub struct BlockFilter<O> {
     blocks: Arc<[u64]>,
     is_chosen: bool,
     inner: O,
 }
 
-impl<O> OfBlocks<O> {
+impl<O> BlockFilter<O> {
     /// Creates an observer that forwards the calls about these blocks to `inner`.
     pub fn new(blocks: impl Into<Vec<u64>>, inner: O) -> Self {
         Self { blocks: blocks.into().into(), is_chosen: false, inner }
@@ -65,7 +65,7 @@ macro_rules! chosen {
     };
 }
 
-impl<O: Observer> Observer for OfBlocks<O> {
+impl<O: Observer> Observer for BlockFilter<O> {
     const REQUESTS: Requests = O::REQUESTS;
 
     fn steps(&self) -> bool {

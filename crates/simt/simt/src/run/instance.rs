@@ -240,7 +240,7 @@ impl Simulator {
         for (number, variable) in variables.clone() {
             let align = u64::from(variable.align);
             let allocated = match variable.is_managed {
-                true => self.global.allocate_for_both(variable.bytes),
+                true => self.global.allocate_host_visible(variable.bytes),
                 false => self.global.allocate_aligned(variable.bytes, align),
             };
             match allocated {

@@ -88,7 +88,7 @@ fn empty_allocations_contain_no_address() {
 fn physical_memory_is_mapped_at_chosen_addresses() {
     let mut memory = GlobalMemory::with_limit(64);
     let base = memory.reserve(32, 4096).unwrap();
-    assert!(base.is_multiple_of(4096) && memory.is_own_address(base + 31));
+    assert!(base.is_multiple_of(4096) && memory.is_device_address(base + 31));
     let [first, second] = [24, 16].map(|bytes| memory.physical(bytes).unwrap());
     assert_eq!(memory.used(), 40);
     assert!(memory.physical(32).is_err());
@@ -129,7 +129,7 @@ fn memory_for_both_is_resident_when_touched() {
     };
     let mut memory = GlobalMemory::default();
     let before = resident_bytes();
-    let base = memory.allocate_for_both(4 << 30).unwrap();
+    let base = memory.allocate_host_visible(4 << 30).unwrap();
     assert_eq!(base % 4096, 0);
     let additional = resident_bytes().saturating_sub(before);
     assert!(additional < 1 << 30, "{additional} additional bytes are resident");

@@ -33,7 +33,7 @@ extern "C" __global__ void lanes_wait_for_higher_lanes(unsigned *out, unsigned *
 
 // Even lanes and odd lanes alternate.
 // launch: grid 1, block 32, out 32
-extern "C" __global__ void lanes_take_turns(unsigned *out, unsigned *scratch) {
+extern "C" __global__ void lanes_alternate(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned ball[16];
     unsigned lane = threadIdx.x, pair = lane / 2;
     ball[pair] = 0;
@@ -165,7 +165,7 @@ extern "C" __global__ void blocks_wait_for_higher_blocks(unsigned *out, unsigned
 
 // Two blocks send each other messages, ten in each direction.
 // launch: grid 2, block 32, out 64
-extern "C" __global__ void blocks_take_turns(unsigned *out, unsigned *scratch) {
+extern "C" __global__ void blocks_alternate(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x, mine = blockIdx.x * 512, theirs = 512 - mine;
     unsigned value = lane + 1;
     for (unsigned round = 1; round <= 10; round++) {

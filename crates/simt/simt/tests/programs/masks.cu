@@ -91,7 +91,7 @@ extern "C" __global__ void match_groups_redux(unsigned *out, unsigned *scratch) 
 
 // The halves of a warp do different work a different number of times, each under a separate mask.
 // launch: grid 1, block 32, out 32
-extern "C" __global__ void halves_with_their_own_masks(unsigned *out, unsigned *scratch) {
+extern "C" __global__ void halves_with_separate_masks(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
     unsigned value = lane + 1;
     if (lane < 16) {
@@ -107,7 +107,7 @@ extern "C" __global__ void halves_with_their_own_masks(unsigned *out, unsigned *
 
 // All lanes execute each shuffle. The mask names the lane's group of four lanes, then four lanes at distances of 8.
 // launch: grid 1, block 32, out 64
-extern "C" __global__ void each_lane_its_own_mask(unsigned *out, unsigned *scratch) {
+extern "C" __global__ void separate_mask_for_each_lane(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
     unsigned four = 0xfu << (lane & 28);
     out[lane] = __shfl_sync(four, lane * 11, (lane & 28) + (lane * 7 + 1) % 4);

@@ -112,7 +112,7 @@ pub(super) fn bus(bus: &Bus) -> Document {
     for with in &bus.by_banks {
         table.row([
             with.banks.to_string(),
-            format!("{:.1} %", with.utilisation * 100.0),
+            format!("{:.1} %", with.utilization * 100.0),
             format!("{:.2}", with.gb_per_s),
         ]);
     }
@@ -121,7 +121,7 @@ pub(super) fn bus(bus: &Bus) -> Document {
         "latency to transfer time {}:1, {} per channel: the bus is busy {:.1} % of the time and moves {:.2} of {} GB/s",
         bus.ratio,
         plural(bus.with_banks.banks, "bank"),
-        bus.with_banks.utilisation * 100.0,
+        bus.with_banks.utilization * 100.0,
         bus.with_banks.gb_per_s,
         bus.peak_gb_per_s
     ));

@@ -66,7 +66,7 @@ impl GlobalMemory {
     }
 
     /// Returns whether an address belongs or has belonged to the device, so that the host program cannot have it.
-    pub fn is_own_address(&self, address: u64) -> bool {
+    pub fn is_device_address(&self, address: u64) -> bool {
         (FIRST..self.next).contains(&address)
     }
 

@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 /// A message is one text, so that it can also be part of another message: `message: it is the reason; what to do`. Text
 /// after `: it ` or `: they ` is a note. Text after a semicolon is a note if it begins with `note: `, `it `, `they ` or
 /// `there `, and help otherwise.
-pub fn complain(err: &mut dyn Write, message: &str) {
+pub fn print_error(err: &mut dyn Write, message: &str) {
     for (label, text) in labeled(message) {
         let color = match label {
             "error" => AnsiColor::Red,
