@@ -363,7 +363,7 @@ fn rounds<D: Device + ?Sized>(
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
                 Err(error) => {
-                    measured.outcome = ContestantResult::Wrong(failed(case, &measured.contestant, session, &error)?)
+                    measured.outcome = ContestantResult::Wrong(failed(case, &measured.contestant, session, &error)?);
                 }
             }
         }

@@ -127,7 +127,7 @@ pub struct CommandArgs<A> {
     /// The ladders, rungs, options of problems and blocks.
     pub targets: Targets,
     /// The arguments of this command alone.
-    pub args: A,
+    pub command: A,
 }
 
 impl<A: Args> CommandArgs<A> {
@@ -147,6 +147,6 @@ impl<A: Args> CommandArgs<A> {
     /// # Errors
     /// Returns clap's error when a value is missing.
     pub fn read(env: &Env<'_>, matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { targets: Targets::read(env.catalog, matches), args: A::from_arg_matches(matches)? })
+        Ok(Self { targets: Targets::read(env.catalog, matches), command: A::from_arg_matches(matches)? })
     }
 }

@@ -55,10 +55,10 @@ fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, 
         }
         [only] if !only.whole && only.rungs().len() == 1 => card(kernels, only.ladder, only.rungs()[0], &mut document),
         _ => {
-            selected.iter().for_each(|selection| document.append(rungs(kernels, selection.ladder, &selection.rungs())))
+            selected.iter().for_each(|selection| document.append(rungs(kernels, selection.ladder, &selection.rungs())));
         }
     }
-    args.args.format.write(&document, env.style(), to.out)?;
+    args.command.format.write(&document, env.style(), to.out)?;
     Ok(0)
 }
 

@@ -58,7 +58,7 @@ struct Arguments {
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, args } = CommandArgs::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, command: args } = CommandArgs::<Arguments>::read(env, matches)?;
     targets.require_names(env.catalog)?;
     if args.runs == Some(0) {
         let why = "0 runs measure nothing; --runs needs 1 or more, and --no-time checks without timing";

@@ -41,7 +41,7 @@ struct Arguments {
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, args } = CommandArgs::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, command: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
     let shared = args.several.ranks(args.device)?;
     let mut printer = Printer::new(args.format, env.style(), to.out);

@@ -195,10 +195,9 @@ fn export_tables_return_context_and_stream_ids() {
     {
         let mut inner = 0_usize;
         // SAFETY: the arguments are a context, a stream, the address of `inner` and a flag.
-        assert_eq!(
-            unsafe { slot(NUMBERS, 51)(context_handle, stream, (&raw mut inner).addr(), has_per_thread_default) },
-            OK
-        );
+        let result =
+            unsafe { slot(NUMBERS, 51)(context_handle, stream, (&raw mut inner).addr(), has_per_thread_default) };
+        assert_eq!(result, OK);
         // SAFETY: the arguments are a context, an internal stream of the driver and the address of `id`.
         assert_eq!(unsafe { slot(NUMBERS, 39)(context_handle, inner, (&raw mut id).addr(), 0) }, OK);
         let public = if equivalent == 0 { stream } else { equivalent };

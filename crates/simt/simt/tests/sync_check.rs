@@ -48,7 +48,7 @@ fn assert_finding(body: &str, threads: u32, what: &str, line: &str, other: Optio
         let other_line = finding.other.as_ref().map(|other| line_of(other.ptx_line));
         match other {
             Some(other) => {
-                assert!(other_line.is_some_and(|other_line| other_line.contains(other)), "{schedule}: {finding}")
+                assert!(other_line.is_some_and(|other_line| other_line.contains(other)), "{schedule}: {finding}");
             }
             None => assert_eq!(other_line, None, "{schedule}: {finding}"),
         }

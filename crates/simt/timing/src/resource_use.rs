@@ -75,7 +75,7 @@ impl ResourceUse {
     /// Adds the resources that other blocks used.
     pub(crate) fn add(&mut self, more: Self) {
         fn sum<T: AddAssign + Copy>(totals: &mut [T], more: &[T]) {
-            totals.iter_mut().zip(more).for_each(|(total, more)| *total += *more)
+            totals.iter_mut().zip(more).for_each(|(total, more)| *total += *more);
         }
         self.blocks += more.blocks;
         self.warps += more.warps;

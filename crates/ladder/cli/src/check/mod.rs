@@ -47,7 +47,7 @@ struct Arguments {
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, args } = CommandArgs::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, command: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
     let most_bytes = if args.sanitize.is_some() { u64::MAX } else { USUAL_BYTES };
     let plans = selected.iter().map(|selection| Plan::new(selection, &targets.blocks, args.schedules, most_bytes));

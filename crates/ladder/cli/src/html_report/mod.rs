@@ -45,7 +45,7 @@ struct Arguments {
 }
 
 fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, args } = args;
+    let CommandArgs { targets, command: args } = args;
     let path = &args.output;
     check_output(path)?;
     let mut wrong = Vec::new();

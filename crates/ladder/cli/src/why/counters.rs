@@ -31,7 +31,7 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let arguments = &args.args;
+    let arguments = &args.command;
     let (mut measurement, metrics) = Measurement::open(args, env, |side| requested(names, side))?;
     let view =
         View { metrics: &metrics, is_requested: !names.is_empty(), side: measurement.side(), style: env.style() };

@@ -68,7 +68,7 @@ impl<'a> Measurement<'a> {
         env: &'a Env<'a>,
         metrics: impl Fn(Side) -> Result<Vec<Metric>, Error>,
     ) -> Result<(Self, Vec<Metric>), Error> {
-        let (arguments, block) = (&args.args, args.targets.block());
+        let (arguments, block) = (&args.command, args.targets.block());
         let selected = args.targets.select(env.catalog)?;
         let named = arguments.timing.on.as_deref();
         let model = Description::open(named.unwrap_or(MODEL)).map_err(analysis::Error::from)?;

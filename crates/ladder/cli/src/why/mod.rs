@@ -115,7 +115,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return file::execute(matches, env, to);
     }
     let args = CommandArgs::<Arguments>::read(env, matches)?;
-    let arguments = &args.args;
+    let arguments = &args.command;
     arguments.view.check()?;
     if arguments.memory.memory.is_given() && arguments.view.figures.is_none() && arguments.dram.is_none() {
         let why = "--channels, --banks and --burst describe the memory for --dram and --figures; add one of them";

@@ -16,7 +16,7 @@ use report::words::{fix, percent, sentence, ways};
 
 pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let (mut measurement, metrics) = Measurement::open(args, env, |side| counters::requested(&[], side))?;
-    let mut printer = Printer::new(args.args.view.format, env.style(), to.out);
+    let mut printer = Printer::new(args.command.view.format, env.style(), to.out);
     let is_one = measurement.is_one_rung();
     measurement.each(|measurement, measured| {
         let mut document = match (is_one, &measured.profile.rows[..]) {

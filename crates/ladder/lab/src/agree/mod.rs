@@ -29,7 +29,7 @@ pub(crate) const AGREE: Command = Command {
             difference is unexplained",
     arguments: CommandArgs::<Arguments>::arguments,
     execute: |matches, env, to| {
-        let CommandArgs { targets, args } = CommandArgs::<Arguments>::read(env, matches)?;
+        let CommandArgs { targets, command: args } = CommandArgs::<Arguments>::read(env, matches)?;
         let cases = cases(env.catalog, &targets.names, &targets.given, targets.block())?;
         let record = Comparisons { runs: measure(&cases, args.ncu.as_deref(), env)? };
         Format::default().write(&show::report(&record), env.style(), to.out)?;

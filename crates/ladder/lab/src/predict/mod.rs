@@ -38,7 +38,7 @@ struct Arguments {
 }
 
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, args } = CommandArgs::<Arguments>::read(env, matches)?;
+    let CommandArgs { targets, command: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let device = Description::open(&args.on).map_err(analysis::Error::from)?;
     let measured = MeasuredTimes::read(&args.against)?;
     let mut times = Times::new();

@@ -23,7 +23,7 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let (arguments, mut code) = (&args.args.memory, 0);
+    let (arguments, mut code) = (&args.command.memory, 0);
     let document = match figure {
         Some(_) if !args.targets.is_empty() => {
             let why = "a figure of --dram does not belong to a rung: leave out the figure or the rung";
@@ -56,7 +56,7 @@ pub(super) fn show(
             all
         }
     };
-    args.args.view.format.write(&document, env.style(), to.out)?;
+    args.command.view.format.write(&document, env.style(), to.out)?;
     Ok(code)
 }
 
@@ -87,7 +87,7 @@ fn parts(figure: Figure, arguments: &DramArguments) -> Result<(&'static str, Val
 
 /// Runs the selected rung on its problem.
 fn traced(args: &CommandArgs<super::Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
-    let CommandArgs { targets, args } = args;
+    let CommandArgs { targets, command: args } = args;
     let memory = args.memory.memory.or(Dram::H100)?;
     let (ladder, plan) = targets.only_launch(targets.select(env.catalog)?)?;
     let (rung, launch) = &plan.launches()[0];

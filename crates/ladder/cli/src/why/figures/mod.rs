@@ -58,7 +58,7 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let CommandArgs { targets, args: arguments } = args;
+    let CommandArgs { targets, command: arguments } = args;
     let mut selections = targets.select(env.catalog)?;
     selections.iter_mut().try_for_each(small_enough)?;
     let (block, warp) = (arguments.figure.block_index.unwrap_or(0), arguments.figure.warp.unwrap_or(0));
@@ -146,7 +146,7 @@ fn recorded(
     at: (u64, u64),
     env: &Env<'_>,
 ) -> Result<Recorded, Error> {
-    let CommandArgs { targets, args: arguments } = args;
+    let CommandArgs { targets, command: arguments } = args;
     let (_, plan) = targets.only_launch(selections)?;
     let (rung, launch) = &plan.launches()[0];
     // Only the simulator reports each access.

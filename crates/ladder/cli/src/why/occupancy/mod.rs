@@ -40,7 +40,7 @@ pub(super) fn of_launch(
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, args } = args;
+    let CommandArgs { targets, command: args } = args;
     let selected = targets.select(env.catalog)?;
     let named = match (&args.arch, &args.timing.on) {
         (None, Some(on)) => Some(Description::open(on).map_err(analysis::Error::from)?.arch),

@@ -31,7 +31,7 @@ struct RooflineRecord<'a> {
 }
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, args } = args;
+    let CommandArgs { targets, command: args } = args;
     let mut selected = targets.select(env.catalog)?;
     // Ladders that are shown as pictures are not timed.
     if selected.len() > 1 {
