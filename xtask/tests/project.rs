@@ -74,9 +74,9 @@ fn blocks(text: &'static str, language: &str) -> Vec<&'static str> {
     text.split(&*begin).skip(1).map(|rest| rest.split_once("```").unwrap().0).collect()
 }
 
-/// Returns the kernel and the test of docs/own-kernels.md, and their imports.
+/// Returns the kernel and the test of docs/your-kernels.md, and their imports.
 fn documented() -> [&'static str; 3] {
-    let blocks = blocks(include_str!("../../docs/own-kernels.md"), "rust,ignore");
+    let blocks = blocks(include_str!("../../docs/your-kernels.md"), "rust,ignore");
     ["pub unsafe fn smooth", "use core::", "#[test]"]
         .map(|part| *blocks.iter().find(|block| block.contains(part)).unwrap())
 }

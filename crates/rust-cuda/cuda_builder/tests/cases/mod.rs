@@ -8,7 +8,7 @@ cases! {
     aligned any_and_errors associated_types atomics_narrow atomics_of_core atomics_of_cuda_std atomics_of_local_variables
     averages_and_differences binary_search bit_tricks bytes_compared bytes_compared_unaligned cells characters
     checked checked_signed chunks_and_windows closures closures_by_reference const_generics constant_static
-    constants_computed constants_selected copies_of_unknown_length copy_within display_of_ones_own divisions divisions_by_constants
+    constants_computed constants_selected copies_of_unknown_length copy_within custom_display divisions divisions_by_constants
     drops dyn_traits enums enums_with_numbers fill_and_copy floats_by_bits floats_clamped floats_compared
     floats_divided floats_fused floats_min_max floats_narrowed floats_not_fused floats_rounded floats_to_integers
     floats_to_u128 formatted_integers formatted_structs function_pointers generics global_counter
@@ -16,7 +16,7 @@ cases! {
     integers_to_floats
     iterators large_array let_chains_and_patterns linked_nodes loops_with_values match_on_strings maybe_uninit
     memory_functions min_and_max_by mutual_recursion narrow_integers niches operators options_and_results orderings
-    own_iterator packed pointers powers_and_roots recursion remainder_assigned remainder_f32 remainder_f64
+    custom_iterator packed pointers powers_and_roots recursion remainder_assigned remainder_f32 remainder_f64
     returned_by_value saturating scan_and_flat_map shared_2d shared_array shared_bytes_compared shared_counter
     shared_generic shared_iterated shared_selected shared_struct shifts slices_of_slices sort sort_by_key state_machine static_address_inside static_with_addresses
     static_with_value string_comparisons string_parsing string_searches structs swap_and_reverse text_case
