@@ -1,9 +1,8 @@
 //! Appending to a list: one atomic per warp.
 //!
 //! The kernel appends the elements above 0 to a list, in any order. A thread gets an index in the list from an atomic
-//! counter. The index is the counter's value before the thread's addition, so no two threads get the same index. The
-//! kernel executes one atomic for each element, all on one word. The goal counts a sector once for each of these
-//! atomics.
+//! counter: the counter's value before the thread's addition. So no two threads get the same index. The kernel executes
+//! one atomic for each element, all on one word. The goal counts a sector once for each of these atomics.
 //!
 //! Reserve the indices of a whole warp with one atomic. A ballot shows which lanes have an element for the list. Lane 0
 //! adds the number of these lanes to the counter, and the result is the first index of the warp.

@@ -4,13 +4,13 @@
 //! an array with such an index into *local memory*. Local memory is private to a thread, but it resides in global
 //! memory and is as slow.
 //!
-//! Each thread counts how often 0, 1, 2 and 3 occur in its 16 elements. `counts[value] += 1` has an index that is known
-//! only at run time. Rewrite the line so that the compiler knows every index after it has unrolled the loops.
+//! Each thread counts how often 0, 1, 2 and 3 occur in its 16 elements. The index in `counts[value] += 1` is known only
+//! at run time. Rewrite the line so that the compiler knows every index after it has unrolled the loops.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to 16 values below 4 for each thread, and `output` to 4 words.
+/// `input` points to 16 values below 4 for each thread, and `output` to 4 words for each thread.
 #[kernel]
 pub unsafe fn array_in_registers(input: *const u32, output: *mut u32) {
     let (i, threads) = (thread::index_1d() as usize, (thread::grid_dim_x() * thread::block_dim_x()) as usize);

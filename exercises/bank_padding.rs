@@ -6,7 +6,7 @@
 //!
 //! This kernel transposes in tiles of 16 rows and 32 columns. A warp reads two neighboring columns of the tile and
 //! writes 16 words to each of two output rows. With a pitch of 32 words, all words of a column are in one bank. Choose
-//! a pitch with which a load has no extra wavefront.
+//! a pitch so that the loads have no extra wavefronts.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -1,11 +1,11 @@
 //! Banks: from 2 wavefronts per load to 1.
 //!
 //! Shared memory has 32 *banks*: word `i` is in bank `i % 32`, and each bank delivers one word at a time. If the 32
-//! lanes of a warp read words in 32 different banks, all words arrive in one pass, one *wavefront*. If two lanes read
-//! different words in the same bank, there is a *bank conflict*, and the load needs an extra wavefront.
+//! lanes of a warp read words in 32 different banks, all words arrive in one pass, called a *wavefront*. If two lanes
+//! read different words in the same bank, there is a *bank conflict*, and the load needs an extra wavefront.
 //!
-//! Each thread of this kernel adds two words of the tile: thread `t` reads the words `2 * t` and `2 * t + 1`. Lanes 0
-//! and 16 read words 0 and 32, which are in the same bank. Only the sum of all words, which goes to `total`, matters.
+//! Each thread of this kernel adds two words of the tile: thread `t` reads words `2 * t` and `2 * t + 1`. Lanes 0 and
+//! 16 read words 0 and 32, which are in the same bank. Only the sum of all words, which is added to `total`, matters.
 //! Choose other pairs.
 
 use core::mem::MaybeUninit;

@@ -1,15 +1,15 @@
 //! Occupancy: the block size that fills a multiprocessor.
 //!
-//! A multiprocessor (SM) of compute capability 9.0 holds up to 64 warps, and up to 32 blocks. Both limits apply at the
-//! same time. The block size decides which limit is reached first.
+//! A streaming multiprocessor (SM) of compute capability 9.0 holds up to 64 warps and up to 32 blocks. Both limits
+//! apply at the same time. The block size decides which limit is reached first.
 //!
-//! The function `launch` returns the launch for `n` elements, as a host program computes it: the number of blocks, the
-//! threads per block, and the bytes of dynamic shared memory per block. Change `launch` so that 64 warps are resident.
-//! The grid must still have a thread for each element.
+//! The function `launch` returns the launch for `n` elements, as a host program would compute it: the number of blocks,
+//! the number of threads per block, and the number of bytes of dynamic shared memory per block. Change `launch` so that
+//! 64 warps are resident. The grid must still have a thread for each element.
 
 use cuda_std::prelude::*;
 
-/// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
+/// Returns the number of blocks, of threads per block, and of bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
     // TODO: choose another block size.
     [n.div_ceil(32), 32, 0]

@@ -3,11 +3,11 @@
 //! In attention with a causal mask, the last query sees all keys. Each earlier query sees one key fewer than the query
 //! after it, but never fewer than 0. There can be more keys than queries, or more queries than keys.
 //!
-//! Here the output of a query is the sum of the values of the keys that it sees, or 0 if it sees no key. A block of one
-//! warp has 32 queries, one for each lane. The warp loads tiles of 32 values, and each lane adds the values that its
-//! query sees. There are n queries and 160 keys.
+//! Here the output of a query is the sum of the values of the keys that it sees, or 0 if it sees no key. A block is one
+//! warp, which computes 32 queries, one per lane. The warp loads tiles of 32 values, and each lane adds the values that
+//! its query sees. There are n queries and 160 keys.
 //!
-//! Complete `keys_seen`. Then end the loop after the last tile with a key that some query of the warp sees.
+//! Complete `keys_seen`. Then end the loop after the last tile that contains a key that some query of the warp sees.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -27,7 +27,7 @@ pub unsafe fn causal_tiles(values: *const i32, output: *mut i32, queries: u32, k
     let (lane, first_query) = (thread::thread_idx_x(), thread::block_idx_x() * 32);
     let query = first_query + lane;
     let seen = keys_seen(query, queries, keys);
-    // TODO: the number of keys that the warp must load.
+    // TODO: load only the keys that the warp needs.
     let end = keys;
     let mut sum = 0;
     for first_key in (0..end).step_by(32) {

@@ -1,7 +1,7 @@
 //! Compaction: a ballot gives each element its index.
 //!
-//! Each warp must write its positive elements next to each other, in their order, and zeros after them. The new index
-//! of an element is the number of lower lanes with a positive element.
+//! Each warp must write its positive elements next to each other, in their order, followed by zeros. The new index of
+//! an element is the number of lower lanes with a positive element.
 //!
 //! The ballot has a bit for each lane with a positive element. The mask `(1 << lane) - 1` has the bits of the lower
 //! lanes, and `count_ones()` counts bits.
@@ -21,7 +21,7 @@ pub unsafe fn compact(input: *const i32, output: *mut i32) {
     // SAFETY: the arrays have an element for each thread, each element has one writer, and all lanes vote together.
     unsafe {
         let element = *input.add(i);
-        // TODO: count the positive elements of the warp, and those of lower lanes.
+        // TODO: count the positive elements of the warp, and the positive elements of lower lanes.
         let count = 32;
         let place = lane;
         if element > 0 {

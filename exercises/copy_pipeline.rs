@@ -1,8 +1,8 @@
 //! Pipeline: copy the next tile while the kernel uses this one.
 //!
-//! The kernel handles `turns` tiles of 64 elements (the `n` of the check) and writes each tile reversed. In each turn,
-//! the kernel starts the copies, waits for them, and uses the tile, so nothing else happens while the copies are in
-//! flight. Each turn has two barriers.
+//! The kernel processes `turns` tiles of 64 elements (the `n` of the check), one per turn, and writes each tile in
+//! reverse order. In each turn, the kernel starts the copies, waits for them, and uses the tile, so nothing else
+//! happens while the copies are in flight. Each turn has two barriers.
 //!
 //! Alternate between *two* tiles in shared memory. Then the copies of the next turn are in flight while the kernel uses
 //! the tile of this turn. `stage(turn)` is the tile of a turn. Start the copies of turn 0 before the loop. Then one

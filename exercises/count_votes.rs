@@ -1,8 +1,8 @@
 //! Ballot: one bit from each lane.
 //!
 //! `warp_vote_ballot(mask, predicate)` collects one bit from each lane into a word, and all lanes receive the word. Bit
-//! 5 is 1 if the predicate of lane 5 is `true`. `count_ones()` of the word is the number of lanes whose predicate is
-//! true.
+//! 5 is 1 if the predicate of lane 5 is `true`. `count_ones()` of the word returns the number of lanes whose predicate
+//! is true.
 //!
 //! Lane 0 of each warp must write the number of negative elements of the warp to `output[warp]`. `warp` is the index of
 //! the warp in the grid.

@@ -11,10 +11,10 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `data` points to an element for each thread. The launch gives each block 4 bytes of shared memory for each thread.
+/// `data` points to an element for each thread. The launch provides 4 bytes of shared memory per thread of a block.
 #[kernel]
 pub unsafe fn dynamic_shared(data: *mut u32) {
-    // TODO: use shared memory with the size of the block.
+    // TODO: use dynamic shared memory with one element per thread of the block.
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();

@@ -1,19 +1,19 @@
 //! A pipeline for tensor cores: wait for the right copies in every step.
 //!
-//! One warp multiplies 16 rows of `a` by 8 columns of `b`, which have `steps` tiles of 16 elements along `k`. Shared
-//! memory has three stages. While the warp multiplies one stage, asynchronous copies fill the next two.
+//! One warp multiplies 16 rows of `a` by 8 columns of `b`, `steps` tiles of 16 elements along `k`. Shared memory has
+//! three stages. While the warp multiplies one stage, asynchronous copies fill the next two.
 //!
 //! In each step, `wait::<1>()` waits until at most the newest group of copies is still in flight. In the last step, the
-//! warp needs the newest group itself, because no younger group exists. Change `start`, or the loop, so that the
-//! product never reads a stage before its copies have arrived. Keep `wait::<1>()`: with `wait::<0>()` in every step, no
-//! copy would be in flight while the warp multiplies.
+//! warp needs the newest group itself, because no newer group follows. Change `start`, or the loop, so that the product
+//! never reads a stage before its copies have arrived. Keep `wait::<1>()`: with `wait::<0>()` in every step, no copy
+//! would be in flight while the warp multiplies.
 
 use crate::copy_async::{Shared, commit, copy_four, wait};
 use crate::wide::Wide;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Chunks of 16 bytes in a stage: two for each row of `a`, then two for each column of `b`.
+/// The number of 16-byte chunks in a stage: two for each row of `a`, then two for each column of `b`.
 const CHUNKS: usize = 2 * 16 + 2 * 8;
 
 /// # Safety

@@ -1,12 +1,12 @@
 //! Divergence: all threads of a warp take the same branch.
 //!
 //! The 32 threads of a warp execute one instruction at a time. If some threads of a warp take a branch and others do
-//! not, the warp *diverges*. Then it executes both paths one after another, and only some of its threads are active in
+//! not, the warp *diverges*. It then executes both paths one after another, with only some of its threads active in
 //! each path.
 //!
 //! This kernel changes elements with even indices in one way, and elements with odd indices in another. Neighboring
 //! threads have neighboring elements, so every warp diverges. A block has 128 threads and 128 elements. Assign the
-//! elements of a block to its threads in another way, so that no warp diverges.
+//! elements of a block to its threads differently, so that no warp diverges.
 
 use cuda_std::prelude::*;
 

@@ -1,7 +1,8 @@
 //! Exclusive scan: the maximum before each element.
 //!
-//! An *inclusive* scan includes the element itself. An *exclusive* scan ends before the element. For a sum, subtract
-//! the element from its inclusive sum. A maximum has no inverse: the 7 cannot be removed from the maximum of 3 and 7.
+//! An *inclusive* scan includes the element itself. An *exclusive* scan ends before the element. An exclusive sum is
+//! the inclusive sum minus the element. A maximum has no such inverse: the 7 cannot be removed from the maximum of 3
+//! and 7.
 //!
 //! This kernel computes the inclusive maximum in each warp. Turn it into the exclusive maximum: a lane needs the
 //! inclusive result of the previous lane. Lane 0 has no previous element. Its result is the identity of the maximum,

@@ -1,8 +1,8 @@
 //! Traits: one function body for several operations.
 //!
-//! A sum and a maximum differ in two things: how they combine two values, and the *neutral element*, which changes
-//! nothing. A trait can describe both, and a generic function can use the trait. Each kernel names its operation, and
-//! the compiler generates separate code for each operation.
+//! A sum and a maximum differ in two things: how they combine two values, and their *neutral element*, which changes no
+//! value. A trait can describe both, and a generic function can use the trait. Each kernel names its operation, and the
+//! compiler generates separate code for each operation.
 //!
 //! `Sum` is implemented. Implement `Max` for all `i32` values, and use it in the second kernel.
 
@@ -10,7 +10,7 @@ use cuda_std::{prelude::*, warp};
 
 /// An associative operation.
 trait Operation {
-    /// The element that changes nothing.
+    /// The element that changes no value.
     const NEUTRAL: i32;
     /// Combines two values.
     fn combine(a: i32, b: i32) -> i32;

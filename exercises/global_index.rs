@@ -1,7 +1,7 @@
 //! Many blocks: the index of a thread in the grid.
 //!
 //! A block has at most 1024 threads. A launch for more elements has many blocks, which form a *grid*. Each block
-//! numbers its threads from 0, so two threads of different blocks can have the same index in their blocks.
+//! numbers its threads from 0, so two threads in different blocks can have the same index in their blocks.
 //!
 //! The launch has blocks of 128 threads, and one thread for each element. Compute the index `i` of a thread in the
 //! whole grid: block 0 has the indices 0 to 127, block 1 has 128 to 255, and so on. The thread then writes `3 * i + 1`

@@ -4,13 +4,12 @@
 //! `launch!(module.kernel<<<blocks, threads, shared_bytes, stream>>>(…))`.
 //!
 //! The function `launch` computes these numbers for `n` elements. Each thread of the kernel changes one element, so the
-//! grid needs at least `n` threads. The function fails for two kinds of sizes: sizes that are not a multiple of 128,
-//! and
-//! 0. CUDA rejects a grid without blocks.
+//! grid needs at least `n` threads. The function fails if `n` is not a multiple of 128, and if `n` is 0: CUDA rejects
+//! a grid without blocks.
 
 use cuda_std::prelude::*;
 
-/// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
+/// Returns the number of blocks, of threads per block, and of bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
     // TODO: compute enough blocks for every n.
     [n / 128, 128, 0]

@@ -4,7 +4,7 @@
 //! thread reads 7 elements from global memory, and neighboring threads read almost the same elements.
 //!
 //! A block of 128 threads needs 128 + 6 elements: one for each thread, and a *halo* of 3 elements on each side. Load
-//! these 134 elements into `tile` first, and sum the elements of the tile. A warp then makes 1 or 2 load requests
+//! these 134 elements into `tile` first, and then sum the elements of the tile. A warp then makes 1 or 2 load requests
 //! instead of 7. The goal counts the requests of all 16 warps.
 //!
 //! Element `k` of the tile is the input at `first + k - 3`, where `first` is the index of the block's first element.

@@ -6,8 +6,8 @@
 //!     asm!("add.u32 {}, {}, {};", out(reg32) sum, in(reg32) x, in(reg32) y);
 //!
 //! The words of `a` and `b` hold 4 bytes each. The kernel multiplies them byte by byte and sums the 4 products. The PTX
-//! instruction `dp4a.u32.u32 d, a, b, c;` does all of this: `d` becomes `c` plus the 4 products (PTX ISA, "dp4a"). Use
-//! this instruction.
+//! instruction `dp4a.u32.u32 d, a, b, c;` does all of this: `d` becomes the sum of `c` and the 4 products (PTX ISA,
+//! "dp4a"). Use this instruction.
 
 use cuda_std::prelude::*;
 

@@ -1,9 +1,8 @@
 //! Registers: accumulate in a local variable.
 //!
-//! A local variable is in a *register*, which an instruction reads without an access to memory. This kernel sums each
+//! A local variable is in a *register*, which an instruction reads without accessing memory. This kernel sums each
 //! column of a matrix of 16 rows, and keeps the sum in the output. Each step reads the sum from memory and writes it
-//! back. The compiler cannot change that, because `output` and `input` are pointers that could point to the same
-//! memory.
+//! back. The compiler cannot change that, because the pointers `output` and `input` could point to the same memory.
 //!
 //! Change the kernel so that each thread stores only once.
 

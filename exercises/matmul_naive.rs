@@ -1,7 +1,7 @@
 //! Matrix product: one thread for each element of the result.
 //!
 //! Element (`row`, `column`) of the product `c = a * b` is the sum over `i` of `a[row][i] * b[i][column]`. All matrices
-//! are square, with `n` rows, in row-major order. The threads of a warp differ in `column`.
+//! are square, with `n` rows, and row-major. The threads of a warp differ in `column`.
 //!
 //! Compute the sum. `cuda_std::GpuFloat::mul_add(x, y, sum)` computes `x * y + sum` in one instruction.
 

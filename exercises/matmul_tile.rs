@@ -1,13 +1,13 @@
 //! Tiles: read each element once per block instead of once per thread.
 //!
 //! The 16 x 16 threads of a block need 16 rows of `a` and 16 columns of `b`, and they use each element 16 times. The
-//! block handles these rows and columns in pairs of tiles of 16 x 16 elements. For each pair, every thread loads one
-//! element of each tile into shared memory. When both tiles are complete, each thread adds 16 products to its sum,
-//! reading the factors from shared memory. Then the block continues with the next pair.
+//! block processes these rows and columns in pairs of 16 x 16 tiles. For each pair, every thread loads one element of
+//! each tile into shared memory. When both tiles are complete, each thread adds 16 products to its sum, reading the
+//! factors from shared memory. Then the block continues with the next pair.
 //!
-//! `get` returns 0 for an element outside its matrix. The loop over the pairs is written. Complete its body.
+//! `get` returns 0 for an element outside its matrix. The loop over the pairs already exists. Complete its body.
 //!
-//! `ladder why matmul_tiled --figures=tiles` draws which warp of a block loads which element, for tiles of 32 x 32.
+//! `ladder why matmul_tiled --figures=tiles` draws which warp of a block loads which element, for 32 x 32 tiles.
 
 use core::mem::MaybeUninit;
 use cuda_std::GpuFloat;

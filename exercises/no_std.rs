@@ -12,7 +12,7 @@ use cuda_std::prelude::*;
 use std::cmp::{max, min};
 
 /// # Safety
-/// `input` points to three elements for each thread, and `output` to one.
+/// `input` points to three elements for each thread, and `output` to one element for each thread.
 #[kernel]
 pub unsafe fn no_std(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;

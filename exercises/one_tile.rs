@@ -5,8 +5,8 @@
 //! registers and shared memory for the whole block.
 //!
 //! An SM has 228 KB of shared memory. A block uses the bytes of its tiles, plus 1 KB that the system reserves. This
-//! kernel reverses each part of 6144 elements of `a` and of `b`, in blocks of 8 warps. It has a tile of 24 KB for each
-//! array, so an SM holds only 4 blocks: half of its warps.
+//! kernel reverses each part of 6144 elements of `a` and of `b`, in blocks of 8 warps. It has a 24 KB tile for each
+//! array, so an SM holds only 4 blocks, which are half of its warps.
 //!
 //! Use less shared memory. The result must stay the same.
 

@@ -1,7 +1,7 @@
 //! Online: the maximum and the sum in one pass.
 //!
-//! A softmax needs the maximum before the sum of the exponentials, so this kernel reads its elements three times. One
-//! pass for both is enough: keep the maximum of the elements so far, and the sum of their exponentials relative to
+//! A softmax needs the maximum before the sum of the exponentials, so this kernel reads its elements three times. But
+//! one pass can compute both: keep the maximum of the elements so far, and the sum of their exponentials relative to
 //! *that* maximum. What must happen to the sum when an element is larger than all previous elements?
 //!
 //! Each thread computes the softmax of one column, so that neighboring threads load neighboring elements. Replace the

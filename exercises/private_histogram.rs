@@ -2,12 +2,12 @@
 //!
 //! All blocks count in the same 64 words of global memory, with one atomic for each of `n` values. Atomics on shared
 //! memory are faster. Let each block count in 64 counters in shared memory, and add these counters to the global
-//! counters at the end. A block then needs 64 atomics on global memory for any number of values, which are 2 requests
-//! of its 2 warps.
+//! counters at the end. A block then needs only 64 atomics on global memory (2 requests from its 2 warps) for any
+//! number of values.
 //!
-//! The block has 64 threads and handles the values in a grid-stride loop. Three steps follow one another, with a
-//! barrier between them. First, every thread sets one counter to 0. Then the block counts in `tile`. Finally, every
-//! thread adds one counter to the global counter.
+//! The block has 64 threads and processes the values in a grid-stride loop. There are three steps, with a barrier
+//! between them. First, every thread sets one counter to 0. Then the block counts in `tile`. Finally, every thread adds
+//! one counter to the global counter.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;

@@ -2,10 +2,10 @@
 //!
 //! If the block size is a constant, the compiler unrolls the loop of the tree: it writes the rounds one after another,
 //! without the loop's comparisons and branches. A kernel cannot be generic, because a launch names one piece of machine
-//! code. But a kernel can call a generic function, and each block size can have a kernel that calls it.
+//! code. But a kernel can call a generic function, and there can be one such kernel for each block size.
 //!
-//! The function `body` reads the block size at run time. Make the size a const generic parameter, and let the loop use
-//! this parameter. The loop must stay a `while` loop. The compiler unrolls it.
+//! The function `body` reads the block size at run time. Make the size a const generic parameter, and use this
+//! parameter in the loop. Keep the `while` loop, which the compiler unrolls.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -17,7 +17,7 @@ pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) 
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[i32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
-    // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are those of the kernel.
+    // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are the kernel's arguments.
     // TODO: pass the block size, 64.
     unsafe { body(tile, input, output, n) };
 }
@@ -29,7 +29,8 @@ pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32)
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[i32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
-    // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are those of the kernel.
+    // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are the kernel's
+    // arguments.
     // TODO: pass the block size, 256.
     unsafe { body(tile, input, output, n) };
 }

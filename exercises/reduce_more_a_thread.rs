@@ -1,6 +1,6 @@
 //! More elements per thread: fewer barriers for the same sum.
 //!
-//! Half of the threads do nothing from the first round of the tree on. If each thread adds up 4 elements before the
+//! From the first round of the tree on, half of the threads do nothing. If each thread adds up 4 elements before the
 //! tree starts, the launch needs only a quarter of the blocks and of the barriers.
 //!
 //! Here a block handles 512 elements. Thread `t` sums the elements `first + t`, `first + t + 128`, `first + t + 256`

@@ -4,7 +4,7 @@
 //! eighth. Most warps have threads that work and threads that do not, so the branches diverge.
 //!
 //! Any pairs are correct if each element is added once. Change the pairs so that the working threads are the first
-//! threads of the block. Then whole warps work or do nothing, until fewer than 32 threads work.
+//! threads of the block. Then each warp either works or idles as a whole, until fewer than 32 threads work.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -1,7 +1,7 @@
 //! Reduction tree: add up the elements of a block in rounds.
 //!
 //! To add 128 numbers with 128 threads, add pairs: first 64 threads add two numbers each, then 32 threads, then 16.
-//! After 7 rounds one number is left. The distance between the two numbers of a pair is 1 in the first round, then 2,
+//! After 7 rounds, one number is left. The distance between the two numbers of a pair is 1 in the first round, then 2,
 //! 4, and so on.
 //!
 //! The tile has the elements of the block, and 0 in place of missing elements. In the round with distance `stride`,

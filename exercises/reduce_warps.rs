@@ -10,7 +10,7 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*, warp};
 
-/// Returns the sum of the values of a warp's lanes to each lane.
+/// Returns to each lane the sum of the values of the warp's lanes.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp call the function together.

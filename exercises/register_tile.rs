@@ -1,12 +1,12 @@
 //! Register tile: fewer reads of shared memory for each product.
 //!
-//! In the tiled kernel, each product needs two reads of shared memory. A thread that computes a square of 2 x 2
-//! elements of `c` needs 2 elements of `a` and 2 of `b` for 4 products: one read per product. A square of 4 x 4
-//! elements needs half a read per product.
+//! In the tiled kernel, each product needs two reads of shared memory. A thread that computes a 2 x 2 square of
+//! elements of `c` needs 2 elements of `a` and 2 of `b` for 4 products, which is one read per product. A 4 x 4 square
+//! needs half a read per product.
 //!
-//! Here a block of 16 x 16 threads computes a tile of 32 x 32 elements. Thread (x, y) computes the elements in rows `y`
-//! and `y + 16` and in columns `x` and `x + 16`. The kernel already loads the tiles of `a` and `b`. Write the
-//! multiplication: for each `i`, read each element that the thread needs *once*, and add the 4 products to `sums`.
+//! Here a block of 16 x 16 threads computes a 32 x 32 tile. Thread (x, y) computes the elements in rows `y` and `y +
+//! 16` and in columns `x` and `x + 16`. The kernel already loads the tiles of `a` and `b`. Write the multiplication:
+//! for each `i`, read each element that the thread needs *once*, and add the 4 products to `sums`.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};

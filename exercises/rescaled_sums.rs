@@ -28,7 +28,7 @@ pub unsafe fn rescaled_sums(scores: *const f32, v: *const f32, output: *mut f32,
         sum_of_weights += weight;
         sum += weight * v;
     }
-    // SAFETY: the block has 32 floats of `output`, and each lane writes a different one.
+    // SAFETY: the block has 32 floats of `output`, and each lane writes a different float.
     unsafe { *output.add((query * 32 + lane) as usize) = sum / sum_of_weights };
 }
 

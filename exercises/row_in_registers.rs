@@ -11,7 +11,7 @@
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
 
-/// Returns the sum of the values of a warp's lanes to each lane.
+/// Returns to each lane the sum of the values of the warp's lanes.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp call the function together.
@@ -24,14 +24,14 @@ unsafe fn warp_sum(mut value: f32) -> f32 {
 }
 
 /// # Safety
-/// `input` and `output` point to a row of `n` elements for each block of one warp, and `weight` to `n` elements. `n` is at
-/// most 256.
+/// `input` and `output` point to a row of `n` elements for each block of one warp, and `weight` to `n` elements. `n` is
+/// at most 256.
 #[kernel]
 pub unsafe fn row_in_registers(input: *const f32, weight: *const f32, output: *mut f32, n: u32) {
     let first = (thread::block_idx_x() * n) as usize;
     let column = |i: usize| thread::thread_idx_x() + 32 * i as u32;
-    // SAFETY: all columns are below n, because they are checked. No other lane accesses these elements, and all lanes
-    // call `warp_sum`.
+    // SAFETY: the checks ensure that all columns are below n. No other lane accesses these elements, and all lanes call
+    // `warp_sum`.
     unsafe {
         // TODO: load each element once.
         let mut sum = 0.0;

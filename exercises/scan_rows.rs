@@ -1,6 +1,6 @@
 //! Carry: a warp scans the rows in order.
 //!
-//! A warp scans 128 elements. If each lane had four neighboring elements, each load would touch 16 sectors. Here the
+//! A warp scans 128 elements. If each lane held four neighboring elements, each load would touch 16 sectors. Here the
 //! warp loads rows of 32 neighboring elements instead, and scans each row with shuffles.
 //!
 //! The running sums of a row do not include the previous rows. Carry the sum from row to row: add the sum of all
@@ -29,7 +29,7 @@ fn scan_warp(value: i32) -> i32 {
 pub unsafe fn scan_rows(data: *mut i32) {
     let first = thread::block_idx_x() * 128 + thread::thread_idx_x();
     for row in 0..4 {
-        // SAFETY: the warp has 128 elements, and each lane accesses different ones.
+        // SAFETY: the warp has 128 elements, and each lane accesses different elements.
         unsafe {
             let element = data.add((first + row * 32) as usize);
             // TODO: add the sum of the previous rows.

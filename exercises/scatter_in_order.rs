@@ -4,9 +4,10 @@
 //! digit go to neighboring places (a *run*), but neighboring threads have different digits. So the stores of a warp
 //! touch many sectors.
 //!
-//! `places` has the place of each key in the block, with the keys ordered by digit. `starts` has a number for each
-//! digit of the block: this number plus the place in the block is the place in the output. Sort the keys in shared
-//! memory first: write each key to its place in the block. Then thread `t` writes the key at place `t` to the output.
+//! `places` holds the place of each key in the block, with the keys ordered by digit. `starts` holds a number for each
+//! digit of the block: the sum of this number and the place in the block is the place in the output. Sort the keys in
+//! shared memory first: write each key to its place in the block. Then thread `t` writes the key at place `t` to the
+//! output.
 
 use cuda_std::prelude::*;
 

@@ -4,8 +4,8 @@
 //! lane reads only lanes of the same segment, and the index of the source lane counts from the start of the segment.
 //! With width 8, a warp handles four small problems at once.
 //!
-//! Here each row of a matrix has 8 elements, and each thread has one element. Let every thread subtract the first
-//! element of its row from the thread's element.
+//! Here each row of a matrix has 8 elements, and each thread has one element. Every thread must subtract the first
+//! element of its row from its element.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

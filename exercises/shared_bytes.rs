@@ -1,15 +1,15 @@
 //! Dynamic shared memory: the host chooses the bytes.
 //!
-//! A kernel that works with any block size cannot know the size of its tile. The host passes the size in the launch, in
-//! bytes per block, and `dynamic_shared_mem::<T>()` returns a pointer to the memory.
+//! A kernel that works with any block size cannot know the size of its tile. The launch specifies the size, in bytes
+//! per block, and `dynamic_shared_mem::<T>()` returns a pointer to the memory.
 //!
 //! This kernel sums the elements of each block. The tile has one `i32` for each thread. The function `launch` computes
-//! the launch for `n` elements, but with its result a write to the tile is out of bounds. Correct `launch`.
+//! the launch for `n` elements, but with this launch a write to the tile is out of bounds. Correct `launch`.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 
-/// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
+/// Returns the number of blocks, of threads per block, and of bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
     const THREADS: u32 = 256;
     // TODO: correct the third number.
@@ -23,7 +23,7 @@ fn launch(n: u32) -> [u32; 3] {
 pub unsafe fn shared_bytes(input: *const i32, output: *mut i32, n: u32) {
     let tile = dynamic_shared_mem::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: i < n for the read; the tile has an element for each thread; a barrier separates the rounds.
+    // SAFETY: i < n for the read. The tile has an element for each thread, and a barrier separates the rounds.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

@@ -11,8 +11,8 @@
 //! reads it.
 //!
 //! This kernel reverses the elements of each block. Each thread writes its element to `tile`, and after a barrier reads
-//! the element of the thread at the other end. But here `tile` is a separate array in each thread, so no other thread
-//! has written to it. Use shared memory: `let tile = (&raw mut TILE).cast::<u32>();` is the pointer to the first
+//! the element of the thread at the opposite position. But here `tile` is a separate array in each thread, so no other
+//! thread has written to it. Use shared memory: `let tile = (&raw mut TILE).cast::<u32>();` is the pointer to the first
 //! element.
 
 use cuda_std::prelude::*;

@@ -4,7 +4,7 @@
 //! counter for each digit gives each key a different number, but it does not preserve the order of the keys. A sort by
 //! several digits needs this order (it must be *stable*).
 //!
-//! A warp ranks four rows of 32 keys, one row after another. `counts` has the number of keys of each digit in the
+//! A warp ranks four rows of 32 keys, one row after another. For each digit, `counts` holds the number of keys in the
 //! previous rows. `warp_match_any` returns to a lane the mask of all lanes that have the same digit. Compute the rank
 //! from both.
 

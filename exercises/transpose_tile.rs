@@ -8,7 +8,7 @@
 //! loads and the stores then access neighboring words.
 //!
 //! Declare the tile as in the exercise `shared_static`: a static of 1024 words, and a pointer to its first element. `n`
-//! is the side of the matrix, a multiple of 32.
+//! is the side length of the matrix, a multiple of 32.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -1,8 +1,8 @@
 //! Two dimensions: a thread for each element of a matrix.
 //!
-//! Blocks and grids can have two dimensions, which suits matrices and images: `x` counts columns, `y` counts rows. A
-//! matrix is stored in *row-major* order: one row follows the other, so element (`row`, `column`) is at index `row *
-//! columns + column`.
+//! Blocks and grids can have two dimensions, which suits matrices and images: `x` counts columns, and `y` counts rows.
+//! A matrix is stored in *row-major* order: the rows follow one another, so element (`row`, `column`) is at index `row
+//! * columns + column`.
 //!
 //! Let each thread double one element of `matrix`, which has `rows` rows and `columns` columns. The grid has a thread
 //! for each element, and extra threads on the right and at the bottom. Both directions need a bounds check.

@@ -1,14 +1,16 @@
 //! Weights as a fragment: the sums of one tensor-core product are a factor of the next product.
 //!
-//! One warp computes `(q kᵀ) v`, for `q` and `k` of 16 × 16 elements and `v` of 16 × 8. In attention, the softmax is
-//! between the two products. Two `mma.m16n8k16` compute the scores: `left` for the keys 0 to 7, and `right` for the
-//! keys 8 to 15. A third `mma` multiplies the scores by `v`. No score needs to leave its lane: as a factor, `mma` reads
-//! from a lane the same elements that it returned to this lane as sums.
+//! One warp computes `(q kᵀ) v`, for 16 × 16 matrices `q` and `k` and a 16 × 8 matrix `v`. In attention, the softmax is
+//! between the two products. Two `mma.m16n8k16` compute the scores: `left` for keys 0 to 7, and `right` for keys 8 to
+//! 15. A third `mma` multiplies the scores by `v`. No score needs to leave its lane: for a factor, `mma` reads from a
+//! lane the same elements that it returned to this lane as sums.
 //!
-//! A lane has these elements, for `row` = lane / 4 and `column` = lane % 4 * 2:
-//! - sums 0 and 1 of a product: `row`, starting at `column`; sums 2 and 3: the same columns of `row + 8`
-//! - registers 0 to 3 of a factor of 16 × 16: two neighbors in a row, starting at `row, column`, at `row + 8, column`, at
-//!   `row, column + 8`, and at `row + 8, column + 8`
+//! A lane holds these elements, for `row` = lane / 4 and `column` = lane % 4 * 2:
+//! - sums 0 and 1 of a product: two neighbors in `row`, starting at `column`
+//! - sums 2 and 3 of a product: the same columns of `row + 8`
+//! - registers 0 to 3 of a 16 × 16 factor: two neighbors in a row, starting at (`row`, `column`), (`row + 8`,
+//!   `column`),
+//!   (`row`, `column + 8`) and (`row + 8`, `column + 8`)
 //!
 //! Complete `fragment`.
 
@@ -26,9 +28,9 @@ fn pair(first: f32, second: f32) -> u32 {
 }
 
 /// # Safety
-/// `q` and `k` point to 128 words each. A word of `q` has two neighbors of a row, and a word of `k` has two neighbors
-/// of a key's row. `v` points to 64 words, each with two neighbors of a column. `output` points to 128 floats. There is
-/// one block of 32 threads.
+/// `q` and `k` point to 128 words each. A word of `q` holds two neighbors of a row, and a word of `k` holds two
+/// neighbors of a key's row. `v` points to 64 words, each with two neighbors of a column. `output` points to 128
+/// floats. There is one block of 32 threads.
 #[kernel]
 pub unsafe fn weights_as_fragment(q: *const u32, k: *const u32, v: *const u32, output: *mut f32) {
     let lane = thread::thread_idx_x() as usize;

@@ -1,4 +1,4 @@
-//! Compiles the kernels to PTX, which a release embeds, and records the compiler version of the host code.
+//! Compiles the kernels to PTX, which a release embeds, and records the version of the host code's compiler.
 
 use std::env;
 use std::error::Error;
@@ -29,9 +29,8 @@ fn main() -> ExitCode {
 /// there.
 const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
-/// Removes most variants of kernels from the PTX, to keep a web page small. The variants are the formats, operations
-/// and types other than the default ones of the ladders `attention`, `gemm`, `scan` and `sort`; they are most of the
-/// text.
+/// Removes most variants of kernels from the PTX, to keep a web page small. The variants are the non-default formats,
+/// operations and types of the ladders `attention`, `gemm`, `scan` and `sort`, which make up most of the text.
 fn without_variants(ptx: &str) -> String {
     const VARIANTS: [(&str, &[&str]); 4] = [
         ("attention_", &["_f16_", "_d64_", "_causal_"]),
@@ -58,10 +57,10 @@ fn without_variants(ptx: &str) -> String {
 
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
-    // A web page runs only the last architecture and must load fast.
+    // A web page only runs the PTX of the last architecture and must load fast.
     let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
     let is_embedded = is_page || env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    // The simulator runs the last architecture. A program compiles the others when it first needs them.
+    // The simulator runs the PTX of the last architecture. A program compiles for the others when it first needs them.
     let (others, last) = ARCHITECTURES.split_at(ARCHITECTURES.len() - 1);
     let has_all = !is_page && env::var_os("CARGO_FEATURE_EVERY_ARCHITECTURE").is_some();
     let wanted = if has_all { &ARCHITECTURES } else { last };
@@ -71,16 +70,16 @@ fn build() -> Result<(), Box<dyn Error>> {
             scope.spawn(|| builder.build())
         });
         let builds: Vec<_> = builds.collect();
-        // Joins all compilers, so that none keeps running after an error.
+        // Wait for all compilers, so that none keeps running after an error.
         let results = builds.into_iter().map(|build| build.join().expect("cuda_builder does not panic"));
         results.collect::<Result<Vec<_>, _>>()
     });
     let mut list = String::new();
     let compiled = match built {
         Ok(_) => wanted,
-        // Cargo also compiles the kernels' crate for the host, and reports most errors there, before it compiles the
-        // code that includes this list. So this message is only seen for the remaining errors. An error without a
-        // source line, such as a full disk, has another cause: then this script fails, and cargo runs it again.
+        // Cargo also compiles the kernels' crate for the host, and reports most errors there before it compiles the
+        // code that includes this list. So the user only sees this message for the remaining errors. An error without a
+        // source line, such as a full disk, makes this script fail, so that cargo runs it again.
         Err(CudaBuilderError::BuildFailed { messages, .. }) if messages.contains("--> ") => {
             let message = format!("the kernels do not compile for the device\n\n{messages}\n");
             writeln!(list, "compile_error!({message:?});")?;

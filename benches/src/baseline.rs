@@ -52,7 +52,7 @@ const BASELINES: &[Registered] = &[
 fn reduce(options: &Options) -> Request {
     /// The operations, in the order of their numbers.
     const OPS: [&str; 4] = ["sum", "product", "min", "max"];
-    /// The types, in the order of their numbers, with the bytes of an element.
+    /// The types, in the order of their numbers, with the size of an element in bytes.
     const TYPES: [(&str, u64); 5] = [("i32", 4), ("u32", 4), ("i64", 8), ("f32", 4), ("f64", 8)];
     let (op, _) = number_of(&OPS.map(|op| (op, 0)), options.text("op"))?;
     let (element, size) = number_of(&TYPES, options.text("type"))?;
@@ -79,7 +79,7 @@ fn matmul(options: &Options) -> Request {
 }
 
 fn gemm(options: &Options) -> Request {
-    /// The types, in the order of their numbers, with the bytes of an element.
+    /// The types, in the order of their numbers, with the size of an element in bytes.
     const TYPES: [(&str, u64); 3] = [("bf16", 2), ("f16", 2), ("tf32", 4)];
     let (number, factor) = number_of(&TYPES, options.text("type"))?;
     let is_f32 = options.text("out") == "f32";
@@ -95,7 +95,7 @@ fn histogram(options: &Options) -> Request {
     Ok(([n, 0, 0, 0], vec![n, BINS]))
 }
 
-/// The element types of a scan, in the order of their numbers, with the bytes of an element.
+/// The element types of a scan, in the order of their numbers, with the size of an element in bytes.
 const ELEMENTS: [(&str, u64); 4] = [("i32", 4), ("u32", 4), ("i64", 8), ("f32", 4)];
 
 fn scan(options: &Options) -> Request {
@@ -121,7 +121,7 @@ fn copy_rows(options: &Options) -> Request {
 }
 
 fn sort(options: &Options) -> Request {
-    /// The key types, in the order of their numbers, with the bytes of a key.
+    /// The key types, in the order of their numbers, with the size of a key in bytes.
     const KEYS: [(&str, u64); 3] = [("u32", 4), ("i32", 4), ("u64", 8)];
     let name = options.text("type");
     if name == "f32" {
@@ -133,20 +133,20 @@ fn sort(options: &Options) -> Request {
     Ok(([key, u64::from(has_values), n, 0], vec![keys, values, keys, values]))
 }
 
-/// Returns the index of a name in a list, and its size in bytes.
+/// Returns the index of a name in a list, and the size in bytes that follows the name.
 fn number_of(all: &[(&str, u64)], name: &str) -> Result<(u64, u64), String> {
     let place = (0..).zip(all).find(|(_, (candidate, _))| *candidate == name);
     let (number, &(_, size)) = place.ok_or_else(|| format!("it has no {name}"))?;
     Ok((number, size))
 }
 
-/// Returns the bytes of an array: the product of its sides and the size of an element.
+/// Returns the size of an array in bytes: the product of its sides and the size of an element.
 fn bytes<const N: usize>(factors: [u64; N]) -> Result<u64, String> {
     let product = factors.into_iter().try_fold(1, u64::checked_mul);
     product.ok_or_else(|| "an array has more than 2^64 bytes".to_owned())
 }
 
-/// Returns the bytes of a matrix of 32-bit words with these sides.
+/// Returns the size in bytes of a matrix of 32-bit words. The two options are the numbers of its rows and columns.
 fn matrix_bytes(options: &Options, [rows, columns]: [&str; 2]) -> Result<u64, String> {
     bytes([options.size(rows), options.size(columns), 4])
 }

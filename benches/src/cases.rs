@@ -41,7 +41,7 @@ const VERSUS: &[Written] = &[
     ("gemm", "8192x8192x1024", "m=8192 n=8192 k=1024"),
     ("gemm", "4096x14336x4096", "m=4096 n=14336 k=4096"),
     ("gemm", "1000x1100x1304", "m=1000 n=1100 k=1304 b=columns"),
-    // A row-major B that a tensor map cannot describe, then also such an A, then both with an alignment of 2 bytes.
+    // A row-major B that a tensor map cannot describe, then also such an A, then both with 2-byte alignment.
     ("gemm", "1000x1100x1304 rows", "m=1000 n=1100 k=1304 b=rows"),
     ("gemm", "1000x1100x1301 rows", "m=1000 n=1100 k=1301 b=rows"),
     ("gemm", "1001x1101x1301", "m=1001 n=1101 k=1301 b=columns"),

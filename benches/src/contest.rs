@@ -45,7 +45,7 @@ pub enum ContestantResult {
     Timed(Vec<f64>),
     /// The contestant was not timed, because its result was wrong or it failed. The text gives the reason.
     Wrong(String),
-    /// The contestant was not timed, because it takes too long: the nanoseconds of a single launch.
+    /// The contestant was not timed, because a launch takes too long: the nanoseconds of a single launch.
     LeftOut(f64),
 }
 
@@ -82,8 +82,8 @@ impl MeasuredContestant {
         matches!(self.contestant.kind, Kind::Baseline | Kind::Read)
     }
 
-    /// Returns the ratio of the contestant's time to another's. Each ratio is from the two launches of a round, which
-    /// ran close to each other.
+    /// Returns the spread of the ratio of this contestant's time to another's. Each ratio compares the two launches of
+    /// one round, which ran close to each other.
     pub fn over(&self, other: &Self) -> Option<Spread> {
         let rounds = self.times()?.iter().zip(other.times()?);
         Spread::of(rounds.map(|(time, other)| time / other).collect())
@@ -108,8 +108,7 @@ pub struct Contest {
     pub bytes: u64,
     /// The floating-point operations, if the ladder's measure is FLOP per second.
     pub flops: Option<u64>,
-    /// A text that says whether the data is in the L2 cache at the start of a launch, or `None` if the size of the
-    /// cache is unknown.
+    /// States whether the data is in the L2 cache at the start of a launch. `None` if the size of the cache is unknown.
     pub regime: Option<String>,
     /// All contestants: rungs, each followed by its CUDA port, and then baselines.
     #[serde(skip)]
@@ -322,7 +321,7 @@ pub fn contest(
     })
 }
 
-/// Returns the reason of a contestant's failure, if the device is still usable.
+/// Returns the reason for a contestant's failure, if the device is still usable.
 fn failed<D: Device + ?Sized>(
     case: &Case,
     contestant: &Contestant,

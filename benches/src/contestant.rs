@@ -37,7 +37,7 @@ pub struct Contestant {
     pub rung: Option<&'static Rung>,
     /// Whether the contestant does less than the whole problem.
     pub is_bound: bool,
-    /// The minimum number of bytes that it must move.
+    /// The minimum number of bytes that the contestant must move.
     #[serde(skip)]
     pub bytes: u64,
     #[serde(skip)]

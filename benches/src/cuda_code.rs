@@ -104,8 +104,8 @@ impl CudaCode {
         self.nvcc.as_ref().ok().map(|nvcc| nvcc.version.as_str())
     }
 
-    /// Compiles and loads, all at the same time, the CUDA ports of the ladders `with_ports`, and the library if one of
-    /// the ladders `with_baselines` has baselines. Then starts PyTorch if it has functions for one of the ladders
+    /// Compiles and loads, in parallel, the CUDA ports of the ladders `with_ports`, and the library if one of the
+    /// ladders `with_baselines` has baselines. Then starts PyTorch if it has functions for one of the ladders
     /// `with_baselines`. Keeps the results of earlier calls.
     pub fn prepare(&mut self, device: &mut dyn Device, with_ports: &[&str], with_baselines: &[&str]) {
         let wanted: Vec<_> = PORTS

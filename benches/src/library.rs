@@ -9,9 +9,9 @@ use host::device::{DeviceMemory, GpuStream};
 
 use crate::error::Error;
 
-/// The maximum number of buffers of a call.
+/// The maximum number of buffers that a call accepts.
 const MOST: usize = 4;
-/// The maximum number of numbers of a call.
+/// The maximum number of numeric arguments that a call accepts.
 pub const NUMBERS: usize = 4;
 
 /// A request to the library.
@@ -93,8 +93,8 @@ impl Library {
         std::mem::forget(library);
 
         let mut handle = ptr::null_mut();
-        // SAFETY: `stream` is open, and its clone below keeps it open as long as the handle; `handle` is a valid place
-        // for a pointer.
+        // SAFETY: `stream` is open, and its clone below keeps it open as long as the handle; `handle` is valid for
+        // writing a pointer.
         let code = unsafe { (functions.open)(stream.as_raw(), &mut handle) };
         // SAFETY: the function has no parameters, and returns a text that stays valid.
         let versions = unsafe { text((functions.versions)()) };

@@ -1,8 +1,8 @@
 //! PyTorch's functions as baselines: a Python process runs them on data that it generates.
 //!
 //! The process and the rungs alternate on the device, call by call. The process checks and times each function, and
-//! rotates through several sets of data like a [`Session`](host::Session). The file of its program, `python/worker.py`,
-//! documents the requests.
+//! rotates through several sets of data like a [`Session`](host::Session). Its program, `python/worker.py`, documents
+//! the requests.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -108,7 +108,7 @@ impl Torch {
 }
 
 impl Process {
-    /// Reads an answer.
+    /// Reads an answer of the process.
     fn answer(&mut self) -> Result<Answer, String> {
         let mut line = String::new();
         match self.answers.read_line(&mut line) {

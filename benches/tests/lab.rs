@@ -122,14 +122,14 @@ fn outcomes_of_faulty_kernels_are_recorded_by_processes() {
         record.value(quantity).unwrap().to_string()
     };
     assert!(value("one_element_too_far", ON_GPU).contains("out of bounds"));
-    assert!(value("divergent_barrier", ON_GPU).starts_with("error: barrier reached by some threads"));
+    assert!(value("divergent_barrier", ON_GPU).starts_with("error: barrier reached by only some threads"));
     assert_eq!(value("one_element_too_far", FIXED_ON_GPU), "right");
 
     let (code, out, _) =
         without_driver(&format!("pitfalls divergent_barrier --device sim --compute-sanitizer {sanitizer}"));
     let one_line = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "on a GPU error: barrier reached by some threads",
+        "on a GPU error: barrier reached by only some threads",
         "memcheck Invalid __global__ read",
         "initcheck nothing",
         "Version 2025.1",

@@ -1,7 +1,8 @@
 //! The host side of every ladder: its inputs, its CPU reference and its check, with the kernels' PTX.
 //!
 //! The kernels are written in Rust (`kernels-gpu`) and compiled to PTX, [`KERNELS`], when this crate is built. The
-//! crate [`engine`], which this crate re-exports, has devices, sessions and everything else that all ladders share.
+//! crate [`engine`], which this crate re-exports, provides devices, sessions and everything else that all ladders
+//! share.
 //!
 //! This is the only crate that knows which ladders exist: [`CATALOG`]. It must not know how results are displayed.
 //!
@@ -59,8 +60,8 @@ fn compile(arch: cuda_builder::NvvmArch) -> Result<String, String> {
     use std::path::Path;
 
     let (package, folder) = (Path::new(KERNELS.package_folder), Path::new(KERNELS.build_folder));
-    // Tests start several programs at once. Each program waits here until the file that another program writes is
-    // complete.
+    // Tests start several programs at once. Each program waits here until another program has completely written the
+    // file.
     let path = folder.join(format!("{arch}.lock"));
     let lock = File::create(&path).and_then(|file| file.lock().map(|()| file));
     let _lock = lock.map_err(|error| format!("cannot lock {}: {error}", path.display()))?;

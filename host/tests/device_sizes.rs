@@ -124,7 +124,7 @@ fn waiting_for_blocks_that_are_not_resident_is_a_deadlock() {
     assert_eq!(
         why,
         "wait_for_all<<<132, 1, 150000>>> failed: deadlock: warp 0 repeats itself and reads no new value; 114 blocks wait, \
-         and block 114 has not begun, because the device runs 114 blocks at the same time in kernel `wait_for_all`, block \
+         and block 114 has not started, because the device runs 114 blocks at the same time in kernel `wait_for_all`, block \
          (0, 0, 0), thread (0, 0, 0), PTX line 18: setp.lt.u32 %p, %r3, %r1; [grid_barrier.rs:7]"
     );
 }

@@ -94,7 +94,7 @@ fn blocks_that_wait_in_grid_order_hang_and_blocks_with_tickets_finish() {
             let why = wait_for_the_block_before(&mut sim, "mov.u32 %r1, %ctaid.x").unwrap_err();
             assert!(why.contains("deadlock: warp 0 repeats itself and reads no new value"), "{seed}: {why}");
             assert!(
-                why.contains(" has not begun, because the device runs ") && why.ends_with("[before.rs:7]"),
+                why.contains(" has not started, because the device runs ") && why.ends_with("[before.rs:7]"),
                 "{why}"
             );
         }

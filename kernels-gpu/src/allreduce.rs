@@ -2,28 +2,29 @@
 //!
 //! This is the operation of NCCL's `ncclAllReduce`. Each device is a rank, numbered from 0. The kernels here read and
 //! write the memory of the other ranks by address (CUDA C++ Programming Guide, "Peer-to-Peer Memory Access"). Every
-//! kernel gets one [`Table`] each of the ranks' inputs, outputs and flags.
+//! kernel gets the addresses of all ranks' inputs, outputs and flags, in one [`Table`] each.
 //!
-//! A launch has one row of blocks (the grid's y) for each rank that it computes for, and the first row is rank `first`.
-//! With one rank on each device, every device launches one row. One device can also hold the memory of all ranks and
-//! launch all rows. Such a launch shows the behavior of the kernels, but not of the links between devices.
+//! A launch has one row of blocks (the grid's y dimension) for each rank that the launch computes. The first row
+//! computes rank `first`. With one rank on each device, every device launches one row. One device can also hold the
+//! memory of all ranks and launch all rows. Such a launch shows the behavior of the kernels, but not of the links
+//! between devices.
 //!
-//! Blocks with the same x form a group: they process the same elements, one block for each rank, and they wait for each
-//! other with flags ([`flags`]). Different groups never wait for each other.
+//! Blocks with the same x form a group, one block for each rank. They process the same elements and wait for each other
+//! with flags ([`flags`]). Different groups never wait for each other.
 //!
 //! Every rung without packets has a barrier of all ranks at its start and another at its end:
-//! - A rank's input is complete when its kernel starts, and no other rank may read the input earlier.
-//! - When a rank's kernel has ended, the rank may change its input and read its output. So no other rank may still read
-//!   the input or write the output.
+//! - A rank's input is complete when its kernel starts. No other rank may read the input earlier.
+//! - When a rank's kernel has ended, the rank may change its input and read its output. By then, all other ranks must
+//!   have finished reading the input and writing the output.
 //!
 //! Copying and adding are the same in every rung: [`sum`](fn@sum::sum) adds arrays element by element. The rungs differ
-//! in when each rank reads and writes which arrays.
+//! in which arrays each rank reads and writes, and when.
 //!
 //! # Safety
 //! For all kernels, entry `r` of `inputs` and of `outputs` points to `n` < 2^31 elements, aligned to 16 bytes. Entry
 //! `r` of `flags` points to [`MAX_BLOCKS`] × [`flags::FLAGS_PER_BLOCK`] zeros, which are zeros again after the launch.
-//! `ranks` is 1 to [`MAX_RANKS`], and each row's rank is below `ranks`. All ranks use the same `n`, `ranks` and block.
-//! All rows have the same number of blocks, at most [`MAX_BLOCKS`]. All blocks of all rows run at the same time.
+//! `ranks` is 1 to [`MAX_RANKS`], and each row's rank is below `ranks`. All ranks use the same `n`, `ranks` and block
+//! size. All rows have the same number of blocks, at most [`MAX_BLOCKS`]. All blocks of all rows run at the same time.
 //! Nothing else uses the memory during the launch.
 
 use rung::LaunchRequest;
@@ -56,11 +57,11 @@ pub const RUNGS: &[Rung] = &[
 /// The maximum number of ranks.
 pub const MAX_RANKS: usize = 8;
 
-/// The maximum number of blocks in all rows of one device. [`grid`] never exceeds this number, so it is also the size
-/// of arrays with an entry for each block of a row.
+/// The maximum number of blocks in all rows of one device. [`grid`] never exceeds this number, so it is also the length
+/// of arrays with one entry per block of a row.
 ///
-/// More blocks would not be faster: over NVLink, 32 blocks reach 346 GB/s of the 360 GB/s of a ring (two H100s, a
-/// prototype in CUDA C++).
+/// More blocks would not be faster: over NVLink, 32 blocks reach 346 GB/s of the 360 GB/s of a ring (measured on two
+/// H100s with a prototype in CUDA C++).
 pub const MAX_BLOCKS: u32 = 128;
 
 /// An address for each rank: a parameter of a kernel with `#[grid_constant]`.
@@ -82,11 +83,11 @@ pub(crate) fn next_rank(rank: u32, ranks: u32) -> u32 {
     if rank + 1 < ranks { rank + 1 } else { 0 }
 }
 
-/// Returns the grid of every rung. It has a row of blocks for each of the device's ranks (the first length of the
-/// shape), with enough blocks for all elements (the second length).
+/// Returns the grid of a launch of any rung: one row of blocks for each of the device's ranks (length 0 of the launch's
+/// shape), with enough blocks for all elements (length 1).
 ///
-/// All rows together have at most one block per multiprocessor, because blocks wait for each other: if a block waits
-/// for a block that cannot start, it waits forever. One block always fits on a multiprocessor. But these kernels use so
+/// All rows together have at most one block per multiprocessor, because blocks wait for each other: a block that waits
+/// for a block that cannot start waits forever. One block always fits on a multiprocessor. But these kernels use so
 /// many registers that a second block of 512 threads may not fit.
 #[must_use]
 pub fn grid(launch: &LaunchRequest<'_>) -> [u32; 3] {

@@ -1,5 +1,5 @@
-//! The kernels of the book's chapters on launches and on Rust: how slices, constants and dynamic shared memory reach a
-//! kernel. They are not rungs of a ladder.
+//! The kernels of the book's chapters on launches and on Rust, which show how slices, constants and dynamic shared
+//! memory reach a kernel. They are not rungs of a ladder.
 //!
 //! `ladder ptx NAME` shows one of these kernels. `host/tests/host_side.rs` launches the kernels through cust.
 //!

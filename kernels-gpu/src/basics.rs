@@ -1,4 +1,4 @@
-//! The kernels of the book's foundations: each shows one idea in about ten lines. They are not rungs of a ladder.
+//! The kernels of the book's foundations. Each shows one idea in about ten lines. They are not rungs of a ladder.
 //!
 //! `ladder why NAME --grid … --block … --arg …` shows one of these kernels on the simulator. `lab basics` times the
 //! kernels on a GPU.
@@ -23,7 +23,7 @@ pub unsafe fn vector_add(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     }
 }
 
-/// Adds two vectors, coarsened: each thread adds four elements, which are a grid's width apart.
+/// Adds two vectors, coarsened: each thread adds four elements that are the grid's number of threads apart.
 #[kernel]
 pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     let threads = thread::grid_dim_x() * thread::block_dim_x();
@@ -38,7 +38,7 @@ pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, 
     }
 }
 
-/// Copies every `stride`-th word of the input, from the word `offset` on.
+/// Copies every `stride`-th word of the input, starting at word `offset`.
 #[kernel]
 pub unsafe fn strided_copy(input: *const f32, output: *mut f32, offset: u32, stride: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
@@ -96,7 +96,7 @@ pub unsafe fn swizzled_tile(input: *const u32, output: *mut u32) {
     }
 }
 
-/// Computes in one of two loops. Groups of `group` neighboring threads take the same loop.
+/// Computes in one of two loops. Each group of `group` neighboring threads executes the same loop.
 #[kernel]
 pub unsafe fn two_ways(output: *mut u32, group: u32, rounds: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();

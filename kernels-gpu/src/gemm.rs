@@ -1,14 +1,14 @@
-//! The product of two matrices on tensor cores: from one thread for each element to a persistent pipeline of tensor
-//! copies and warp-group products (Hopper).
+//! The product of two matrices on tensor cores, from one thread per element to a persistent pipeline of tensor copies
+//! and warp-group products (Hopper).
 //!
-//! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). Elements of the inputs have 16 bits,
-//! bfloat16 or half precision, or 32 bits, TF32. Sums are 32-bit floats and are rounded once, when they are stored. `a`
-//! and `c` are row-major. `b` is also row-major, except that it is column-major in entry points with `columns` in their
-//! names. The weights of a linear layer are stored in column-major order.
+//! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). Elements of the inputs are 16-bit
+//! (bfloat16 or half precision) or 32-bit (TF32). Sums are 32-bit floats and are rounded once, when they are stored.
+//! `a` and `c` are row-major. `b` is row-major too, but column-major in entry points with `columns` in their names. The
+//! weights of a linear layer are stored in column-major order.
 //!
-//! The FP32 ladder `matmul` ends at the limit of the CUDA cores: 128 multiply-adds per cycle on each multiprocessor. A
-//! tensor core of an H100 or H200 multiplies whole fragments, 512 multiply-adds per cycle for 16-bit elements, 2048 on
-//! each multiprocessor. So the ladder is about moving operands to the tensor cores fast enough.
+//! The fastest rungs of the FP32 ladder `matmul` reach the limit of the CUDA cores: 128 multiply-adds per cycle on each
+//! multiprocessor. A tensor core of an H100 or H200 multiplies whole fragments: 512 multiply-adds per cycle for 16-bit
+//! elements, and 2048 on each multiprocessor. So the ladder is about moving operands to the tensor cores fast enough.
 //!
 //! # Layouts
 //! A tile of `a` or `b` is *K-major* if elements that are neighbors in memory are neighbors along `k`. Tiles of `a` are
@@ -18,7 +18,7 @@
 //! For all kernels, `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device
 //! memory that nothing else uses during the launch. The number at the end of the kernel's name is the number of threads
 //! in the block. The grid has the size that the rung describes. Each tensor map describes the matrix in its name, with
-//! tiles of 64 rows × 128 bytes, swizzled by 128 bytes.
+//! boxes of 64 rows × 128 bytes and a 128-byte swizzle.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;

@@ -1,10 +1,10 @@
-//! The kernels of every ladder: device code, with one module per ladder and one file per rung. The modules `arguments`,
+//! The kernels of all ladders: device code, with one module per ladder and one file per rung. The modules `arguments`,
 //! `basics` and `pitfalls` hold kernels that are not rungs.
 //!
-//! A rung's file first states what the rung changes compared with an earlier rung and why the change should help. Then
-//! it shows the code. The attribute [`rung::rung`] above the function writes an entry point for each block size and
-//! variant, and the constant that describes the rung to the host. A new rung is one file, and two lines in its ladder's
-//! file: its module, and its place in the list `RUNGS`.
+//! A rung's file first states what the rung changes compared with an earlier rung and why the change should help. The
+//! code follows. The attribute [`rung::rung`] on the function generates an entry point for each block size and variant,
+//! and the constant that describes the rung to the host. A new rung takes one file, and two lines in its ladder's file:
+//! one declares its module, and one adds it to the list `RUNGS`.
 //!
 //! `cuda_builder` compiles this crate to PTX, from `host/build.rs`. On any other target, the crate type-checks but no
 //! kernel can run.
@@ -12,8 +12,8 @@
 //! The crate is compiled for several architectures (the list is in `host/build.rs`), and a device gets the newest PTX
 //! that it can run. If the oldest architecture lacks instructions that a file's kernels need, the file begins with
 //! `#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]` (or `"sm_90a"`). rustc sets this feature when
-//! it compiles for `compute_80` or newer. Such kernels exist only in the newer PTX. The host still has their
-//! descriptions, and refuses a device that is too old before the launch.
+//! it compiles for `compute_80` or newer. Such kernels exist only in the PTX for newer architectures. The host still
+//! has their descriptions, and rejects a device that is too old before the launch.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 

@@ -1,6 +1,7 @@
 //! The operations of a reduction and of a scan, and the types of their elements.
 //!
-//! `reduce_any`, `scan_look_back_warp` and `scan_pipelined` work with any operation that is associative and commutative.
+//! `reduce_any`, `scan_look_back_warp` and `scan_pipelined` work with any operation that is associative and
+//! commutative.
 //!
 //! | operation | identity | integers | floats |
 //! |---|---|---|---|
@@ -9,9 +10,9 @@
 //! | min | the greatest value, +∞ | | ignores NaN; -0 and +0 are equal |
 //! | max | the least value, -∞ | | ignores NaN; -0 and +0 are equal |
 //!
-//! The identity is the result for an empty input, and for min and max also the result if all elements are NaN. Sum and
-//! product of floats are associative only up to rounding, so two rungs may differ in the last digits. If an element is
-//! an infinity or a NaN, the sum or the product may be that value.
+//! The identity is the result for an empty input. For min and max, it is also the result if all elements are NaN. Sum
+//! and product of floats are associative only up to rounding, so two rungs may differ in the last digits. If an element
+//! is an infinity or a NaN, the sum or the product may be that value.
 //!
 //! A scan applies these rules to each prefix. A prefix that contains only NaN has the identity as its min and max. A
 //! later NaN leaves the min and max unchanged. The sum and the product of every prefix from the first NaN on are NaN.
@@ -20,7 +21,7 @@ use core::array;
 
 use cuda_std::warp::WarpShuffleValue;
 
-/// `N` neighboring elements, aligned for an access of 16 bytes (PTX ISA, "Vectors").
+/// `N` neighboring elements, aligned for a 16-byte access (PTX ISA, "Vectors").
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub(crate) struct Wide<T, const N: usize>(pub(crate) [T; N]);
@@ -33,10 +34,11 @@ pub trait Operation<T> {
     /// The neutral element: `combine(IDENTITY, a)` is `a`.
     const IDENTITY: T;
 
-    /// The operation. A scan passes the earlier elements as `a`, except when pairs of lanes exchange sums (`sum_warp`).
+    /// Combines two values. A scan passes the earlier elements as `a`, except when pairs of lanes exchange sums
+    /// (`sum_warp`).
     fn combine(a: T, b: T) -> T;
 
-    /// Returns `before` from `all = combine(before, last)` and `last`, if that is exact for all values.
+    /// Returns `before`, computed from `all = combine(before, last)` and `last`, if that is exact for all values.
     #[inline(always)]
     fn undo(_all: T, _last: T) -> Option<T> {
         None
@@ -70,8 +72,8 @@ pub trait Element: Copy + WarpShuffleValue {
     /// Returns the element with these bits.
     fn from_word(word: u64) -> Self;
 
-    /// Loads [`ITEMS`] elements, 16 bytes at a time: the vectors with the indices `vector`, `vector + stride` and so
-    /// on, counted from `data`.
+    /// Loads [`ITEMS`] elements, 16 bytes at a time: the vectors at the indices `vector`, `vector + stride` and so on,
+    /// relative to `data`.
     ///
     /// # Safety
     /// All loaded elements are in bounds, no thread writes them, and `data` is aligned to 16 bytes.
@@ -128,7 +130,7 @@ macro_rules! elements {
                 let first = data.wrapping_add(vector * WIDTH);
                 let loaded: [[Self; WIDTH]; ITEMS / WIDTH] = array::from_fn(|k| {
                     // SAFETY: the vector is in bounds. Its address is a multiple of 16 bytes, because `data` is aligned
-                    // to 16 bytes and each vector has 16 bytes.
+                    // to 16 bytes and each vector is 16 bytes.
                     unsafe { *first.wrapping_add(k * stride * WIDTH).cast::<Wide<Self, WIDTH>>() }.0
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])

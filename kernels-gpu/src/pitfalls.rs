@@ -1,10 +1,10 @@
-//! Common bugs in kernels: each file has one faulty kernel and the fixed version.
+//! Common bugs in kernels. Each file has one faulty kernel and its fixed version.
 //!
 //! A file explains the bug, why it fails, and the fix. The faulty kernel has the file's name and one bug. The line with
 //! the bug ends with the comment `fault`. If the bug is a conflict between two lines, the second line ends with
 //! `other`. The fixed version changes as little as possible. Both kernels run on a few words, chosen so that every run
-//! reaches the bug. The description ([`Pitfall`]) gives the launch, and the simulator's sanitizer that must find the
-//! bug.
+//! reaches the bug. The description ([`Pitfall`]) specifies the launch, and the sanitizer of the simulator that must
+//! find the bug.
 //!
 //! To add a pitfall, add a file and its name in the two lists below.
 //!
@@ -22,9 +22,9 @@ use inline::shared_address;
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Pitfall;
 
-/// Writes the description of a pitfall, the constant `PITFALL`. The arguments are its name, the sanitizer that finds
-/// the bug, the number of blocks, the threads per block, and further fields of [`rung::Pitfall`]. Without `shared`, the
-/// launches have no dynamic shared memory.
+/// Defines `PITFALL`, the description of a pitfall. The arguments are its name, the sanitizer that finds the bug, the
+/// number of blocks, the threads per block, and further fields of [`rung::Pitfall`]. Without `shared`, the launches
+/// have no dynamic shared memory.
 macro_rules! pitfall {
     ($name:ident: $check:ident, $blocks:literal x $threads:literal {
         lesson: $lesson:literal,

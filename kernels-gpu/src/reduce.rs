@@ -1,4 +1,4 @@
-//! The sum of `n` 32-bit integers, wrapping: from one addition by two threads to warp shuffles.
+//! The wrapping sum of `n` 32-bit integers, from additions by pairs of threads to warp shuffles.
 //!
 //! Every rung is one kernel in one file. All rungs have the same parameters and the same result: block `b` writes the
 //! sum of its slice of `input` to `output[b]`, and the host adds these partial sums. Only `reduce_one_launch` and
@@ -7,17 +7,17 @@
 //!
 //! # Where the rungs come from
 //!
-//! The rungs up to `reduce_complete_unroll` follow *Divergent Warps (Example: Sum Reduction)*, an article after
+//! The rungs up to `reduce_complete_unroll` follow *Divergent Warps (Example: Sum Reduction)*, an article based on
 //! *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and
-//! kernels, and "the article measures" refers to the measurements of that article. They are from January 2022, compiled
-//! for compute capability 7.5, profiled with Nsight Compute, and relative to the first rung. `reduce_shfl` follows a
-//! different article, which its description names.
+//! kernels. "The article measures" refers to that article's measurements from January 2022, compiled for compute
+//! capability 7.5, profiled with Nsight Compute, and relative to the first rung. `reduce_shfl` follows a different
+//! article, which its description names.
 //!
 //! The article's kernels are correct only if `n` is a multiple of the number of elements that a block adds. The kernels
 //! here are correct for every `n` up to 2^31 - 1. They differ in three ways, which do not affect full blocks:
 //! - no thread returns before a barrier at which other threads wait; instead, each round checks that its pair exists
 //!   (`tid + stride < len`);
-//! - where a thread adds several elements at once, the last block adds only the elements that exist;
+//! - if a thread adds several elements at once, the last block adds only the elements that exist;
 //! - threads of a warp have not run in lockstep since Volta: the last warp synchronizes between reading a neighbor's
 //!   value and writing a value (`reduce_unroll_warps8`).
 //!

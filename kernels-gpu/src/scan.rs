@@ -1,8 +1,8 @@
-//! The prefix sum: element `i` of `output` is the sum of the elements 0 to `i` of `input`, wrapping.
+//! The prefix sum: element `i` of `output` is the wrapping sum of the elements 0 to `i` of `input`.
 //!
-//! `scan_look_back_warp` and `scan_pipelined` are generic: over the element type `T`, the [operation](crate::operation)
+//! `scan_look_back_warp` and `scan_pipelined` are generic over the element type `T`, the [operation](crate::operation)
 //! `O`, and the form (inclusive or exclusive). In the exclusive form, element `i` of `output` is the sum of the
-//! elements before element `i`. In these rungs and in the functions that the rungs share, "sum" means the combination
+//! elements before element `i`. In these rungs, and in the functions that the rungs share, "sum" means the combination
 //! of elements by `O`.
 //!
 //! Every rung is one kernel in one file. The rungs up to `scan_vector` scan sections: each block scans one section, and
@@ -55,8 +55,8 @@ pub const RUNGS: &[Rung] = &[
     pipelined::SCAN_PIPELINED,
 ];
 
-/// Returns the number of blocks for a rung whose resident blocks each process several tiles. The result is the number
-/// of multiprocessors, or the second length of the shape if that length is smaller.
+/// Returns the number of blocks for a rung whose resident blocks each process several tiles: the number of
+/// multiprocessors, or length 1 of the shape if it is smaller.
 fn resident(launch: &LaunchRequest<'_>) -> u32 {
     launch.device.multiprocessors.min(launch.length(1) as u32)
 }

@@ -1,20 +1,20 @@
 //! Warp shuffles: each kernel is one exchange within one warp, and computes nothing.
 //!
-//! A shuffle lets a lane read a register of another lane in a few cycles, without memory or a barrier. In the four
-//! modes, a lane names the lane to read by its number (`idx`), by the distance to a lower lane (`up`) or a higher lane
-//! (`down`), or by the bits in which the numbers differ (`xor`). A `width` divides the warp into segments. A lane that
-//! would read outside its segment keeps its value.
+//! A shuffle lets a lane read a register of another lane in a few cycles, without memory or a barrier. There are four
+//! modes: a lane specifies the lane to read by its number (`idx`), by the distance to a lower lane (`up`) or a higher
+//! lane (`down`), or by the bits in which the numbers differ (`xor`). A `width` divides the warp into segments. A lane
+//! that would read outside its segment keeps its value.
 //!
 //! Every rung is one kernel in one file. The kernel reads the lanes' values and writes the value that each lane has
-//! after the shuffle. Its parameters are the shuffle's argument and the width. Each rung has an entry point for `i32`
+//! after the shuffle. Its parameters are the shuffle's argument and the width. Each rung has one entry point for `i32`
 //! and one for `f32`, because a shuffle moves 32 bits of any type. The kernels follow *Warp Shuffle Instruction*, an
 //! article based on *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name
 //! its sections.
 //!
 //! # Safety
-//! For all kernels, the grid is one one-dimensional block of at most 32 threads. `input` and `output` each point to one
-//! value per thread (four for the array), in device memory that nothing else uses during the launch. `width` is 1, 2,
-//! 4, 8, 16 or 32 and divides the number of threads.
+//! For all kernels, the grid is a single one-dimensional block of at most 32 threads. `input` and `output` each point
+//! to one value per thread (four for the array), in device memory that nothing else uses during the launch. `width` is
+//! 1, 2, 4, 8, 16 or 32 and divides the number of threads.
 
 use rung::Rung;
 

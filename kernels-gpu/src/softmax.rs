@@ -6,9 +6,9 @@
 //! are bf16, f16 or f32, and all arithmetic is in f32. [`row`] holds the code that the rungs share, and describes the
 //! results for rows with infinities or NaN.
 //!
-//! Every rung is one kernel in one file. The rungs before `softmax_online` compute the softmax alone. The others are
-//! generic over the [operation](row::RowOperation). From `softmax_registers` on, the rungs keep a row in registers or
-//! in shared memory, so the length of a row is limited.
+//! Every rung is one kernel in one file. The rungs before `softmax_online` compute only the softmax. The other rungs
+//! are generic over the [operation](row::RowOperation). From `softmax_registers` on, the rungs keep a row in registers
+//! or in shared memory, so the length of a row is limited.
 //!
 //! # Safety
 //! For all kernels, `input` and `output` each point to `m * n` elements, fewer than 2^31, in device memory that nothing
@@ -46,7 +46,7 @@ pub const RUNGS: &[Rung] = &[
 ];
 
 /// Returns the maximum length in bytes of a row that a rung accepts for elements of `size` bytes, or `None` if the rung
-/// accepts all rows.
+/// accepts rows of any length.
 #[cfg(not(target_arch = "nvptx64"))]
 #[must_use]
 pub fn longest_row(rung: &Rung, size: u64) -> Option<u64> {
@@ -60,13 +60,13 @@ pub fn longest_row(rung: &Rung, size: u64) -> Option<u64> {
     }
 }
 
-/// Returns a grid with one block per row. The number of rows is the first length of the shape. A matrix without rows
-/// has one block.
+/// Returns a grid with one block per row, and with one block for a matrix without rows. The number of rows is length 0
+/// of the shape.
 fn rows(launch: &LaunchRequest<'_>) -> [u32; 3] {
     [launch.length(0).max(1) as u32, 1, 1]
 }
 
-/// Returns the smallest block that can keep a row of the shape `[m, n, bytes of an element]`, if a block of `BLOCK`
+/// Returns the smallest block that can keep a row of the shape `[m, n, bytes per element]`, if a block of `BLOCK`
 /// threads keeps `bytes(BLOCK)` bytes. Returns the largest block if no block can keep the row.
 fn smallest_block<const N: usize>(shape: &[u64], blocks: [u32; N], bytes: impl Fn(u32) -> u32) -> [u32; 3] {
     let row = shape.get(1).copied().unwrap_or(1) * shape.get(2).copied().unwrap_or(1);

@@ -6,18 +6,18 @@
 //! grid barrier.
 //!
 //! The kernels are generic over the type of the keys ([`key::Key`]) and of the values ([`key::Value`]). Without values,
-//! `V` is `()`. They are correct for every `n` up to 2^30. The sorts by bitonic networks are not stable: values of
-//! equal keys may change their order. All other sorts are stable.
+//! `V` is `()`. The kernels are correct for every `n` up to 2^30. The bitonic sorts are not stable: values of equal
+//! keys may change their order. All other sorts are stable.
 //!
 //! # Safety
 //! For all kernels, `keys` points to `n` keys and `values` to `n` values in device memory that nothing else uses during
-//! the launch. So do `sorted_keys` and `sorted_values`, and `other_keys` and `other_values`, if the kernel has these
-//! parameters. The block has the size in the kernel's name, and the grid has the size that the rung describes. `counts`
-//! has a word for each digit and tile, `sums` has a word for each block, and `barrier` points to a word that is 0, and
-//! is 0 again afterwards. `totals` has [`sweep::TOTALS`] words that are 0, and are 0 again afterwards. `status` has a
-//! word for each digit and tile. All its words are zero before the first launch, and unchanged between launches. `bits`
-//! is the number of bits of a key. It is an argument so that the compiler does not unroll the passes, which would
-//! quadruple the code.
+//! the launch. The same holds for `sorted_keys` and `sorted_values`, and for `other_keys` and `other_values`, if the
+//! kernel has these parameters. The block has the size in the kernel's name, and the grid has the size that the rung
+//! describes. `counts` has a word for each digit and tile, `sums` has a word for each block, and `barrier` points to a
+//! word that is 0, and is 0 again afterwards. `totals` has [`sweep::TOTALS`] words that are 0, and are 0 again
+//! afterwards. `status` has a word for each digit and tile. All words of `status` are zero before the first launch, and
+//! unchanged between launches. `bits` is the number of bits of a key. It is an argument so that the compiler does not
+//! unroll the passes, which would quadruple the code.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
@@ -35,17 +35,17 @@ pub mod split;
 pub mod sweep;
 pub mod tuned;
 
-/// The smallest number of keys in a tile among the rungs that keep words for each tile.
+/// The smallest number of keys per tile among the rungs that keep words for each tile.
 pub const SMALLEST_TILE: u32 = 512 * 7;
 
-/// The number of values of the widest digit, and the number of words per tile in `counts` and in `status`.
+/// The number of values of the widest digit, which is the number of words per tile in `counts` and in `status`.
 pub const MOST_DIGITS: u32 = counts::DIGITS;
 
 /// The maximum number of resident blocks per multiprocessor for kernels with `sums`.
 pub const MOST_RESIDENT: u32 = 2;
 
-/// The maximum number of keys in an array. Twice this number must fit into 32 bits, because a merge and a network count
-/// that far.
+/// The maximum number of keys in an array. Twice this number must fit into 32 bits, because merges and networks compute
+/// indices up to that number.
 pub const MAX_KEYS: u32 = 1 << 30;
 
 /// The rungs, in the order of the ladder.

@@ -17,7 +17,7 @@
 //! | `wgmma` | `wgmma`, `setmaxnreg`, `stmatrix`: a warp group multiplies tiles in shared memory | `sm_90a` |
 //! | `tma` | `cp.async.bulk.tensor`, `mbarrier`, `barrier`: copies of whole boxes, and barriers to wait at | `sm_90a` |
 //!
-//! Each function is one PTX instruction or two, and names its section of the PTX ISA. LLVM has intrinsics for some of
+//! Each function is one or two PTX instructions, and names its section of the PTX ISA. LLVM has intrinsics for some of
 //! these instructions. But some intrinsics take pointers with an address space, which Rust cannot express. Others
 //! return structures, which Rust's C ABI returns in a different way. So all these functions use `asm!`, which
 //! `cuda_builder` makes convergent if threads have to execute an instruction together. On targets other than a GPU, the
@@ -93,7 +93,7 @@ impl Shared {
     }
 }
 
-/// `N` neighboring elements, aligned for an access of 16 bytes (PTX ISA, "Vectors").
+/// `N` neighboring elements, aligned for a 16-byte access (PTX ISA, "Vectors").
 ///
 /// A thread can read or write at most 16 bytes with one instruction (`ld.v4.b32`, `st.v4.b32`).
 #[repr(C, align(16))]
@@ -121,7 +121,7 @@ pub unsafe fn load<T: Copy, const N: usize>(from: *const T) -> [T; N] {
 #[inline(always)]
 pub unsafe fn store<T: Copy, const N: usize>(to: *mut T, elements: [T; N]) {
     const { assert!(N * size_of::<T>() == 16, "an access is 16 bytes") };
-    // The copy is element by element, because the compiler copies a whole loaded array in pieces of 8 bytes.
+    // The array is copied element by element, because the compiler copies a whole loaded array 8 bytes at a time.
     let elements = core::array::from_fn(|k| elements[k]);
     // SAFETY: `to` points to `N` elements and is aligned to 16 bytes.
     unsafe { *to.cast::<Wide<T, N>>() = Wide(elements) };
@@ -133,10 +133,9 @@ pub const BAND: u32 = 8;
 /// Returns the first row and the first column of tile number `index` of `c`, which is `m` × `n`, for tiles of `rows` ×
 /// `columns` elements.
 ///
-/// A band consists of `band` rows of tiles. The bands are counted one after another, and the tiles within a band in
-/// column-major order. So the blocks that run at the same time share a few rows of tiles of `a` and a few columns of
-/// tiles of `b`, which stay in the L2 cache. In row-major order, these blocks would read all of `b` for one row of
-/// tiles.
+/// A band consists of `band` rows of tiles. The tiles are numbered band by band, and within a band in column-major
+/// order. So the blocks that run at the same time share a few rows of tiles of `a` and a few columns of tiles of `b`,
+/// which stay in the L2 cache. In row-major order, these blocks would read all of `b` for one row of tiles.
 #[inline(always)]
 #[must_use]
 pub fn tile_corner(index: u32, [rows, columns]: [u32; 2], band: u32, m: u32, n: u32) -> (u32, u32) {
@@ -151,7 +150,7 @@ pub fn tile_corner(index: u32, [rows, columns]: [u32; 2], band: u32, m: u32, n: 
 /// Returns `number` in a way that hides its value from the compiler.
 ///
 /// The compiler does not unroll a loop with an opaque bound. It computes values that depend on an opaque number only
-/// where they are used, so they do not occupy registers before.
+/// where they are used, so they do not occupy registers earlier.
 #[inline(always)]
 #[must_use]
 pub fn opaque(number: u32) -> u32 {
@@ -186,7 +185,7 @@ pub trait Element: Copy {
     /// The number 0.
     const ZERO: Self;
 
-    /// Returns the value of this element, which a 32-bit float holds exactly.
+    /// Returns the value of this element, which a 32-bit float represents exactly.
     fn to_f32(self) -> f32;
 }
 
@@ -198,7 +197,7 @@ pub trait Output: Copy {
     /// Rounds a sum to the nearest value, ties to even.
     fn from_f32(sum: f32) -> Self;
 
-    /// Two neighboring elements as one word: `u32` for elements of 16 bits.
+    /// Two neighboring elements as one word: `u32` for 16-bit elements.
     type Pair: Copy;
 
     /// Rounds two sums to two neighboring elements.
@@ -225,7 +224,7 @@ macro_rules! packed {
     }};
 }
 
-/// Two floats, aligned for one access of 8 bytes.
+/// Two floats, aligned for one 8-byte access.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 pub struct Two(pub [f32; 2]);

@@ -1,4 +1,4 @@
-//! The transpose of a matrix of 32-bit floats: from strided writes to padded tiles in shared memory.
+//! The transpose of a matrix of 32-bit floats, from strided writes to padded tiles in shared memory.
 //!
 //! Every rung is one kernel in one file. `input` has `rows` × `cols` elements in row-major order, and `output` has
 //! `cols` × `rows`: element (r, c) of `input` becomes element (c, r) of `output`. The kernels compute nothing, so their
@@ -7,15 +7,15 @@
 //! A block of `BLOCK_X` × `BLOCK_Y` threads transposes a tile of `BLOCK_Y` rows and `BLOCK_X` columns. Tiles of the
 //! unrolled rungs have `2 * BLOCK_X` columns. The grid's x selects the column of tiles. The grid's y and z together
 //! select the row of tiles, because y is limited to 65535 and a matrix of one column can have more rows of tiles. The
-//! tiles of the last two rungs are larger than their blocks. Their grids have one dimension and number the tiles in
+//! tiles of the last two rungs are larger than their blocks. Their grids are one-dimensional and number the tiles in
 //! column-major order.
 //!
 //! # Where the rungs come from
 //!
 //! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article of January 2022 based on *Professional CUDA
 //! C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels, and "the
-//! article measures" means the measurements of that article's author. The article's unrolled kernels check once whether
-//! both of a thread's elements exist, and lose the matrix's right edge where only the first element exists. The kernels
+//! article measures" refers to that author's measurements. The article's unrolled kernels use one check for both of a
+//! thread's elements, so they skip elements at the matrix's right edge if only the first element exists. The kernels
 //! here check each element, so they are correct for every shape. The article has a second barrier after the index
 //! arithmetic. That barrier orders nothing, so the kernels here omit it.
 //!

@@ -55,7 +55,8 @@ pub(crate) enum Task {
 /// Parses the arguments of `cargo xtask`.
 ///
 /// # Errors
-/// Returns a failure with the nearest name when the task does not exist, and when a task does not accept an argument.
+/// Returns a failure that suggests the nearest name when the task does not exist, and a failure when a task does not
+/// accept an argument.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
     let mut arguments = arguments.into_iter();
     let Some(task) = arguments.next() else {
@@ -179,8 +180,8 @@ fn forwarded_arguments(mut rest: Vec<OsString>) -> Vec<OsString> {
     rest
 }
 
-/// Returns the arguments for `ladder`. Arguments that begin with a command stay unchanged. A ladder or a rung without a
-/// command is run, and so is the reduction if none is named.
+/// Returns the arguments for `ladder`. Arguments that begin with a command stay unchanged. Without a command, `ladder`
+/// runs the named ladder or rung, or the reduction if none is named.
 fn ladder(words: Vec<OsString>) -> Vec<OsString> {
     let first = words.first().map(|first| first.to_string_lossy());
     let before: &[&str] = match first.as_deref() {

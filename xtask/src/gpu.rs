@@ -14,7 +14,7 @@ const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 /// The oldest compute capability for which the kernels are compiled.
 const OLDEST: (c_int, c_int) = (7, 5);
 
-/// The attribute of a link (`CUdevice_P2PAttribute`).
+/// The attribute of a link that reports native atomics (`CUdevice_P2PAttribute`).
 const NATIVE_ATOMICS: c_int = 3;
 
 const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
@@ -209,8 +209,8 @@ impl Functions {
     fn name_of(&self, device: c_int) -> String {
         const LENGTH: c_int = 256;
         let mut text = [0 as c_char; LENGTH as usize];
-        // SAFETY: `text` has `LENGTH` characters, and the driver writes at most `LENGTH` characters with a zero at the
-        // end.
+        // SAFETY: `text` has `LENGTH` characters, and the driver writes at most `LENGTH` characters, including the zero
+        // at the end.
         let code = unsafe { (self.name)(text.as_mut_ptr(), LENGTH, device) };
         if code != 0 {
             return "GPU".to_owned();

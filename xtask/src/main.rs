@@ -1,12 +1,13 @@
 //! `cargo xtask`: tasks for developers of this repository that cargo does not provide.
 //!
-//! It sets a machine up ([`install`]), reports the installed tools ([`doctor`]), runs all checks ([`check`]), and
-//! writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's programs: `cargo
-//! xtask run` is `ladder`, and the name of a ladder or rung alone means `ladder run`.
+//! It installs the required tools ([`install`]), reports the installed tools ([`doctor`]), runs all checks ([`check`]),
+//! and writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's programs:
+//! `cargo xtask run` is `ladder`, and with only the name of a ladder or rung, it is `ladder run`.
 //!
-//! The input is the command line and this repository's files; the output is the output of other programs. It must build
-//! from scratch in seconds, so it has few dependencies, and of the workspace's crates only `locate` and `nccl`. No
-//! crate depends on it. It treats rungs and ladders as text to write; to run or show them is a command of `ladder`.
+//! The input is the command line and this repository's files; the output is the output of other programs. The crate
+//! must build from scratch in seconds, so it has few dependencies, and uses only `locate` and `nccl` of the workspace's
+//! crates. No crate depends on it. It treats rungs and ladders as text; running and showing them are commands of
+//! `ladder`.
 
 mod arguments;
 mod check;

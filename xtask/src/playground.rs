@@ -15,8 +15,8 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// builds have already compiled.
 const FLAGS: &str = "-C codegen-units=1 -C debuginfo=0 -C debug-assertions=off -C overflow-checks=off -C strip=symbols";
 
-/// Builds the page into a folder, by default `playground` in the target folder. The page for tests is not optimized,
-/// which takes a third of the time.
+/// Builds the page into a folder, by default `playground` in the target folder. The page for tests is not optimized, so
+/// building it takes a third of the time.
 ///
 /// # Errors
 /// Returns a failure when the folder contains anything but an earlier playground, because no other files are
@@ -46,7 +46,7 @@ pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<()> {
         write(&name, &std::fs::read(&path).map_err(|error| Failure::file("read", &path, &error))?)?;
     }
     write("playground.wasm", &bytes)?;
-    // A page opened as a file may not fetch the module, but it may load a script.
+    // A page that is opened as a file cannot fetch the module, but it can load a script.
     write(SCRIPT, format!("globalThis.PLAYGROUND_WASM = \"{}\";\n", BASE64_STANDARD.encode(&bytes)).as_bytes())?;
     status(
         "Ready",

@@ -18,15 +18,15 @@ use crate::sim;
 /// The time limit of a sample.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The options of nvcc that compile samples to PTX alone.
+/// The options with which nvcc compiles samples to PTX only.
 const PTX: [&str; 2] = ["-arch=compute_80", "-code=compute_80"];
 
-/// A header with two functions of the runtime, whose package is not installed.
+/// A header that declares the runtime's two profiler functions. The package with the original header is not installed.
 const PROFILER: &str = "#include <cuda_runtime_api.h>\nextern \"C\" cudaError_t cudaProfilerStart(void);\n\
                         extern \"C\" cudaError_t cudaProfilerStop(void);\n";
 
-/// The dependencies of samples that are not tried: a word in CMakeLists.txt or in an error of the compiler, and the
-/// name of the dependency.
+/// Dependencies that are not installed: a word in CMakeLists.txt or in a compiler error, and the name of the
+/// dependency. A sample that needs one is not tried.
 const NEEDS: [(&str, &str); 19] = [
     ("find_package(OpenGL", "OpenGL"),
     ("find_package(Vulkan", "Vulkan"),
@@ -160,7 +160,7 @@ impl Place {
             if !output.status.success() {
                 let errors = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
                 let line = errors.lines().find(|line| line.contains("error") || line.contains("undefined"));
-                let line = line.unwrap_or("nvcc does not say why");
+                let line = line.unwrap_or("nvcc gave no reason");
                 return Err(untried(line).unwrap_or_else(|| format!("does not compile: {}", short(line))));
             }
         }
@@ -194,7 +194,7 @@ impl Place {
                 None if start.elapsed() > LIMIT => {
                     let _ = process.kill();
                     let _ = process.wait();
-                    return Err(format!("not over after {} s", LIMIT.as_secs()));
+                    return Err(format!("not finished after {} s", LIMIT.as_secs()));
                 }
                 None => std::thread::sleep(Duration::from_millis(10)),
             }

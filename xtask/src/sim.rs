@@ -13,10 +13,10 @@ use crate::process::{cargo, exit_code, root, run_showing_output, target_folder};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) program: Vec<OsString>,
-    /// The report file, and N if every Nth launch of a kernel is explained.
+    /// The report file. With `profile_every`, only every Nth launch of a kernel is explained.
     pub(crate) profile: Option<PathBuf>,
     pub(crate) profile_every: Option<OsString>,
-    /// The sanitizers, and the exit code of a program with findings.
+    /// The sanitizers. `sanitize_exit` is the exit code of a program with findings.
     pub(crate) sanitize: Option<OsString>,
     pub(crate) sanitize_exit: Option<OsString>,
     pub(crate) schedules: Option<OsString>,
@@ -45,7 +45,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
 pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     let others = std::env::var_os(LIBRARIES).filter(|others| !others.is_empty());
     let folders: Vec<PathBuf> = others.map(|others| std::env::split_paths(&others).collect()).unwrap_or_default();
-    // Only a folder with a colon in its name cannot be listed.
+    // This fails only if the name of a folder contains a colon.
     let all = std::env::join_paths([folder.to_owned()].into_iter().chain(folders));
     let mut command = Command::new(program);
     command.env(LIBRARIES, all.unwrap_or_else(|_| folder.into()));

@@ -38,7 +38,7 @@ pub fn document(results: &Results) -> Document {
         document.note(format!("not measured: {}: {}", failed.what, failed.why));
     }
     let MeasurementContext { device, rounds, date, command, .. } = &results.circumstances;
-    let conditions = format!("median of {rounds} alternating rounds, timed by the device's events, with quartiles");
+    let conditions = format!("median of {rounds} alternating rounds, timed with CUDA events, with quartiles");
     let toolchain = toolchain(&results.circumstances);
     let lines = [format!("on {device}"), conditions.clone(), format!("{date}; {toolchain}"), format!("`{command}`")];
     document.caption(lines.to_vec());

@@ -1,13 +1,14 @@
-//! All-reduce: every rank receives the sum of all ranks' arrays, as data-parallel training needs it for gradients.
+//! All-reduce: every rank receives the sum of all ranks' arrays, as needed for gradients in data-parallel training.
 //!
-//! Each kernel takes tables with one address per rank, then the number of elements, the number of ranks, and the rank
-//! of the first row of blocks. Here one device holds the memory of all ranks and launches one row of blocks per rank.
-//! The kernels do the same work as on several devices, but one memory replaces the links between the ranks. The crate
-//! [`ranks`] launches the same kernels with one rank on each of several devices.
+//! Each kernel receives tables with one address per rank, then the number of elements, the number of ranks, and the
+//! rank of the first row of blocks. Here one device holds the memory of all ranks and launches one row of blocks per
+//! rank. The kernels do the same work as on several devices, but one memory replaces the links between the ranks. The
+//! crate [`ranks`] launches the same kernels with one rank on each of several devices.
 //!
 //! Effective bandwidth is the bytes of all inputs and all outputs, each counted once, divided by the time.
 //!
-//! The elements are whole numbers below 2^20, so the sum of 8 arrays is exact in any order and is compared exactly.
+//! The elements are whole numbers below 2^20. So the sum of 8 arrays is exact in any order of addition, and it is
+//! compared exactly.
 
 use std::sync::OnceLock;
 
@@ -27,7 +28,7 @@ use crate::data::{MAX_ELEMENTS, element, generate};
 
 const _: () = assert!(TABLE_LENGTH == MAX_RANKS);
 
-/// The roles of the buffers, in the order of the buffers. Each role has one buffer per rank.
+/// The indices of the roles of buffers. There is one buffer per role and rank.
 const INPUTS: usize = 0;
 const OUTPUTS: usize = 1;
 const FLAGS: usize = 2;
@@ -50,7 +51,7 @@ pub(super) const LADDER: Ladder = Ladder {
 
 /// Returns problems with:
 /// - every number of ranks;
-/// - fewer elements than one access has, with one rank and with several;
+/// - fewer elements than a single access, with one rank and with several;
 /// - empty chunks, and chunks that are not a multiple of an access;
 /// - rows of blocks that need several iterations;
 /// - a last element in the last access of a block of 512 threads, one element before it, and in the next block;
@@ -123,7 +124,7 @@ unsafe impl Problem for AllReduce {
         let data = self.n * size_of::<f32>() as u64;
         let flags = (FLAGS_PER_BLOCK * MAX_BLOCKS as usize * size_of::<u32>()) as u64;
         let inbox = inbox_bytes(self.ranks as u32, self.n);
-        // Kernels take tables of these buffers, so no kernel parameter has the name of one.
+        // Kernels receive tables of these buffers, so no kernel parameter has the name of a buffer.
         let buffers_per_rank = [
             Buffer::new("input of a rank", Role::Input, data),
             Buffer::new("output of a rank", Role::Output, data),

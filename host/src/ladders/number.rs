@@ -53,15 +53,15 @@ pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
     /// Values at the limits of the type.
     const SPECIAL: [Self; 5];
 
-    /// Returns element `index` of the input. It is made from [`element`], in a range in which the result depends on
-    /// every element. Sums of floats are exact, as the ladder `reduce` documents.
+    /// Returns element `index` of the input. The element is computed from [`element`], in a range in which the result
+    /// depends on every element. Sums of floats are exact, as the ladder `reduce` documents.
     fn element(index: u32, op: Op) -> Self;
 
-    /// Returns element `index` of an input of floats that are uniform from -1 to 1, with 24 random bits. Their sums are
-    /// rounded. Integers have their full range.
+    /// Returns element `index` of an input of floats that are uniform from -1 to 1, with 24 random bits. Sums of these
+    /// floats are rounded. Integers cover their full range.
     fn uniform(index: u32) -> Self;
 
-    /// Compares two elements in a total order, for floats too.
+    /// Compares two elements in a total order, even for floats.
     fn order(&self, other: &Self) -> Ordering;
 }
 
@@ -124,7 +124,7 @@ macro_rules! integers {
 
             fn element(index: u32, op: Op) -> Self {
                 let element: Self = $element(index);
-                // A product of even numbers soon becomes 0.
+                // The product of even numbers would soon become 0.
                 if op == Op::Product { element | 1 } else { element }
             }
 
@@ -151,7 +151,7 @@ integers! {
 pub(super) const NAN_EVERY: u32 = 997;
 
 /// The factors of a product are 1 or -1 with a relative deviation of at most 1 / `FACTORS`. The deviation is small
-/// enough to keep the longest product in the range of `f32`, and large enough to detect a missing factor.
+/// enough to keep even the longest product in the range of `f32`, and large enough to detect a missing factor.
 const FACTORS: f64 = 1024.0;
 
 macro_rules! floats {
@@ -168,11 +168,11 @@ macro_rules! floats {
                 let element = f64::from(Self::uniform(index));
                 match op {
                     Op::Sum => $summand(bits),
-                    // The logarithm of a factor has a term -x²/2, and x² is 1/3 on average. The last summand cancels
-                    // the mean of that term, so that the mean of the logarithm is 0.
+                    // The logarithm of a factor contains the term -x²/2, and the mean of x² is 1/3. The last summand
+                    // cancels the mean of this term, so that the mean of the logarithm is 0.
                     Op::Product => {
                         let factor = 1.0 + element / FACTORS + 1.0 / (6.0 * FACTORS * FACTORS);
-                        // `element` does not contain the lowest bit.
+                        // `element` does not use the lowest bit.
                         (if bits & 1 == 1 { -factor } else { factor }) as $type
                     }
                     Op::Min | Op::Max if index % NAN_EVERY == 5 => Self::NAN,
@@ -201,7 +201,7 @@ floats! {
 }
 
 /// Returns a bound on the sum of the relative errors of `operations` multiplications: the lesser of Higham's γ and a
-/// bound for errors that are nearly unbiased. The ladder `reduce` documents it.
+/// bound for errors that are nearly unbiased. The ladder `reduce` documents this bound.
 pub(super) fn gamma(operations: u64, roundoff: f64) -> f64 {
     const LAMBDA: f64 = 8.0;
     const BIAS: f64 = 1.0 / 32.0;

@@ -37,8 +37,8 @@ pub(super) fn sides(ladder: &Ladder, options: &Options) -> Result<[usize; 3], Er
     Ok([m, n, k].map(|side| side as usize))
 }
 
-/// The part of a product that is computed: a range of the product's rows, and a range of the summands. A summand is a
-/// column of the first matrix and a row of the second.
+/// The part of a product that is computed: a range of the product's rows, and a range of the summands. A summand is the
+/// product of a column of the first matrix and a row of the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) rows: Range<usize>,
@@ -82,8 +82,8 @@ impl Extent {
     }
 }
 
-/// Returns the share of a product that one rank computes. `make_problem` makes the problem of an extent. A share of the
-/// rows needs the buffers `shared` as a whole.
+/// Returns the share of a product that one rank computes. `make_problem` creates the problem of an extent. If rows are
+/// divided, every share needs the whole of the buffers in `shared`.
 ///
 /// # Errors
 /// Returns the errors of [`Extent::share`].
@@ -102,7 +102,7 @@ pub(super) fn share(
     Ok(RankProblem { problem, broadcast, scattered })
 }
 
-/// Returns the way to combine the ranks' results into the product of `n` columns.
+/// Returns how the ranks' results are combined into the product of `n` columns.
 pub(super) fn combination(n: usize, extent: &Extent) -> Combination {
     match extent.depth.len() < extent.whole_depth {
         true => Combination::Scatter { element: ElementType::F32, operation: Operation::Sum, unit: n as u64 },
@@ -158,22 +158,22 @@ pub(super) fn with([m, n, k]: [u32; 3]) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
 }
 
-/// Returns options for square matrices of about `share` times `elements` elements each. Their sides are multiples of
+/// Returns options for square matrices with about `share` times `elements` elements each, whose sides are multiples of
 /// `unit`.
 pub(super) fn square(elements: u64, share: f64, unit: u64) -> Options {
     let side = (round_down(elements.isqrt(), share.sqrt()) / unit).max(1) * unit;
     Options::default().with("m", side).with("n", side).with("k", side)
 }
 
-/// The bits of the elements. Elements of the first matrix are odd multiples of 2^-`a` from -1 to 1, and those of the
-/// second matrix are odd multiples of 2^-`b`.
+/// The number of bits of the elements. Elements of the first matrix are odd multiples of 2^-`a` from -1 to 1, and
+/// elements of the second matrix are odd multiples of 2^-`b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bits {
     pub(super) a: u32,
     pub(super) b: u32,
 }
 
-/// The bits of an f32's significand: a multiple of 2^-p is exact up to 2^(24 - p).
+/// The number of bits of an f32's significand. A multiple of 2^-p is exact up to 2^(24 - p).
 pub(super) const SIGNIFICAND: u32 = f32::MANTISSA_DIGITS;
 
 /// The number of standard deviations of a sum of k products that must fit into the range of exact numbers.
@@ -201,7 +201,7 @@ impl Bits {
     }
 
     /// Returns the number of bits of a product. A product is an odd multiple of 2^-`product()`, and sums are multiples
-    /// of it.
+    /// of 2^-`product()`.
     pub(super) fn product(self) -> u32 {
         self.a + self.b
     }

@@ -1,13 +1,14 @@
-//! Sorting n keys, or keys with values, in ascending order.
+//! Sorts n keys, or keys with values, in ascending order.
 //!
-//! Each kernel takes `(keys: *const K, values: *const V, sorted_keys: *mut K, sorted_values: *mut V, …, n: u32)`. In
-//! the first rung, each block sorts one section; the check compares each section separately.
+//! Each kernel has the parameters `(keys: *const K, values: *const V, sorted_keys: *mut K, sorted_values: *mut V, …, n:
+//! u32)`. In the first rung, each block sorts one section, and the check compares each section separately.
 //!
 //! # How it is checked
 //! The reference is Rust's stable sort, by `Ord` for integers and by `f32::total_cmp` for floats. Keys are compared
 //! exactly. The value of key `i` is `i`. A stable sort has one correct order of the values, so they are compared
-//! exactly. The rungs without a second buffer exchange keys in place and are not stable. There, each value must be the
-//! index of a key that equals the key at that place and is in the same section, and no value may occur twice.
+//! exactly. The rungs without a second buffer exchange keys in place and are not stable. In those rungs, each value
+//! must be the index of a key that is in the same section and equals the key at the value's position, and no value may
+//! occur twice.
 //!
 //! Effective bandwidth counts one read and one write of every key and value, regardless of the number of passes.
 
@@ -135,7 +136,7 @@ impl<K: SortKey> Sort<K> {
         format!("{}{}", K::NAME, if self.has_values { " with values" } else { "" })
     }
 
-    /// Finds the first wrong value when equal keys may be in any order. `sorted` are the correct keys.
+    /// Finds the first wrong value if equal keys can be in any order. `sorted` holds the correct keys.
     fn wrong_value(&self, sorted: &[K], found: &[u32], section: usize) -> Option<Verdict> {
         let (keys, mut is_found) = (&self.data().keys, vec![false; found.len()]);
         found.iter().enumerate().find_map(|(place, &value)| {

@@ -7,8 +7,8 @@
 //!   barrier, the other threads can read the data (`Flags::wait_and_clear`).
 //!
 //! # Memory order
-//! PTX ISA, chapter "Memory Consistency Model". The store of 1 is a *release* and the read of 1 is followed by an
-//! *acquire* fence, so the two form a release-acquire pattern. The barriers of the two blocks extend this order to all
+//! See the PTX ISA, chapter "Memory Consistency Model". The store of 1 is a *release*, and an *acquire* fence follows
+//! the read of 1, so the two form a release-acquire pattern. The barriers of the two blocks extend this order to all
 //! threads. So all writes of the writer's block before the flag happen before all reads of the waiter's block after it.
 //! The scope is `.sys`, because the two threads may run on different devices.
 //!
@@ -16,8 +16,8 @@
 //! read would put a fence into every iteration of the loop.
 //!
 //! # Why stores are enough
-//! A flag is set again only after its waiter has cleared it: between two uses of a flag, its writer has waited for a
-//! later flag of its waiter. So no atomic read-modify-write, which would have to wait for a response, crosses a link.
+//! A flag is set again only after its waiter has cleared it, because between two uses of a flag, its writer waits for a
+//! later flag of the same waiter. So no atomic read-modify-write crosses a link; it would have to wait for a response.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -71,8 +71,8 @@ impl Flags<'_> {
         thread::sync_threads();
     }
 
-    /// Signals to a rank that this block has done a step. The block's earlier writes are visible to the peer after its
-    /// [`wait`](Self::wait) for the step.
+    /// Signals to a rank that this block has completed a step. The block's earlier writes are visible to the peer after
+    /// its [`wait`](Self::wait) for the step.
     ///
     /// # Safety
     /// All threads of the block call the function. In a launch, a rank gets at most one signal for each step below
@@ -88,8 +88,7 @@ impl Flags<'_> {
 
     /// Waits for the [`signal`](Self::signal) of a step.
     ///
-    /// # Safety
-    /// All threads of the block call the function, once for the step, and one rank signals the step to this rank.
+    /// All threads of the block call the function, once per step, and one rank signals the step to this rank.
     #[inline(always)]
     pub unsafe fn wait(&self, step: usize) {
         if thread::thread_idx_x() == 0 {
@@ -101,15 +100,14 @@ impl Flags<'_> {
 
     /// Sets a flag of a rank. The store is ordered after all accesses of the block before its last barrier.
     ///
-    /// # Safety
-    /// The flag is 0, and only this thread sets it.
+    /// The flag is 0, and only this thread sets the flag.
     #[inline(always)]
     unsafe fn set(&self, peer: u32, flag: usize) {
         // SAFETY: the peer's memory has this flag, and every access to the flag is atomic.
         unsafe { atomic_store_32_system(self.address(peer, flag), Release, 1) };
     }
 
-    /// Waits until a flag of this rank is set, and clears the flag. All later accesses are ordered after the set.
+    /// Waits until a flag of this rank is set, and clears the flag. The set happens before all later accesses.
     ///
     /// # Safety
     /// Another thread sets the flag, and no other thread clears it.

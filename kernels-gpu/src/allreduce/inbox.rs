@@ -1,21 +1,21 @@
-//! Inboxes, through which ranks exchange elements without flags, fences and barriers between ranks.
+//! Inboxes, through which ranks exchange elements without flags, fences or barriers between ranks.
 //!
-//! Each rank has an inbox, with a row of slots for each rank that sends to it. The sender stores four elements to a
-//! slot with one access. The receiver polls the slot until it is full, and then empties the slot.
+//! Each rank has an inbox, with one row of slots per sender. The sender stores four elements to a slot with one access.
+//! The receiver polls the slot until it is full, and then empties the slot.
 //!
 //! # Every word is a flag
-//! An empty slot has four zeros. An element is sent as the complement of its bits, and no complement is sent as zero.
-//! So a word that is not zero has arrived. PTX treats an access to four words as four accesses, in any order (PTX ISA,
-//! "Vector Data-types"). That order does not matter here, because the receiver checks every word.
+//! An empty slot holds four zeros. An element is sent as the complement of its bits, and no complement is sent as zero.
+//! So a nonzero word has arrived. PTX treats an access to four words as four accesses, in any order (PTX ISA, "Vector
+//! Data-types"). That order does not matter here, because the receiver checks every word.
 //!
-//! Only the complement of the NaN `0xffffffff` is zero. [`Inboxes::send`] replaces that NaN with `0xfffffffe`, which is
+//! Only the NaN `0xffffffff` has the complement zero. [`Inboxes::send`] replaces that NaN with `0xfffffffe`, which is
 //! also a NaN. TensorRT-LLM's all-reduces do the same with -0.0, which they replace with 0.0.
 //!
 //! # Reuse of slots
 //! An inbox has two halves, and the launches alternate between them. Rank `a` fills slots of rank `b` that `b` emptied
 //! two launches earlier. In the previous launch, `a` received elements from `b`. So `b` had started the previous
-//! launch, and had ended the launch that emptied the slots. The end of a kernel orders the accesses: it is a fence
-//! between the accesses of one launch and the accesses of the next launch.
+//! launch, and had ended the launch that emptied the slots. The end of a kernel orders the accesses, because it acts as
+//! a fence between the accesses of two launches.
 
 use core::array;
 use core::ops::Add;
@@ -28,7 +28,7 @@ use super::{MAX_BLOCKS, MAX_RANKS, Table};
 /// The maximum number of elements.
 pub const MAX_ELEMENTS: u32 = 1 << 22;
 
-/// Four words that travel together.
+/// Four words that one access stores or loads.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub struct Slot([u32; WIDTH as usize]);
@@ -45,11 +45,11 @@ impl Slot {
     }
 }
 
-/// The number of slots before the rows. These slots hold the number of the last launch for each block.
+/// The number of slots before the rows. These slots hold the number of the last launch of each block.
 const HEADER: u32 = MAX_BLOCKS / WIDTH;
 
-/// Returns the number of slots in a row: one for each vector, or two for each vector of a rank's chunk, and one for the
-/// remaining elements.
+/// Returns the number of slots in a row: one for each vector or two for each vector of a rank's chunk, whichever is
+/// more, and one for the remaining elements.
 const fn row(ranks: u32, n: u32) -> u32 {
     let (all, chunks) = (n / WIDTH, 2 * (n / WIDTH).div_ceil(ranks));
     1 + if all > chunks { all } else { chunks }
@@ -67,7 +67,7 @@ pub struct Inboxes<'a> {
     table: &'a Table<Slot>,
     rank: u32,
     ranks: u32,
-    /// The number of the launch, counted from 1.
+    /// The number of the launch, starting at 1.
     launch: u32,
     /// The number of slots in a row.
     row: u32,
@@ -103,23 +103,23 @@ impl<'a> Inboxes<'a> {
     /// Sends elements to slot `index` of this rank's row in a peer's inbox.
     ///
     /// # Safety
-    /// The row has the slot, and no thread has sent to this slot in this launch.
+    /// The slot exists in the row, and no thread has sent to this slot in this launch.
     #[inline(always)]
     pub unsafe fn send(&self, peer: u32, index: u32, elements: Float4) {
         // SAFETY: the slot exists, and its accesses are atomic.
         unsafe { store(self.slot(peer, self.rank, index), Slot::full(elements)) };
     }
 
-    /// Waits until slot `index` of every other rank's row is full, and empties these slots. Returns the elements by
-    /// rank, with `local` for this rank and zeros for ranks that do not exist.
+    /// Waits until slot `index` of every other rank's row is full, and empties these slots. Returns the elements
+    /// indexed by rank: `local` for this rank, and zeros for ranks that do not exist.
     ///
     /// # Safety
-    /// The rows have the slot. Each other rank sends to the slot in this launch, and no other thread receives from it.
+    /// The slot exists in all rows. Each other rank sends to it in this launch, and no other thread receives from it.
     #[inline(always)]
     pub unsafe fn receive(&self, index: u32, local: Float4) -> [Float4; MAX_RANKS] {
         let slot = |from: usize| self.slot(self.rank, from as u32, index);
         let mut slots: [Slot; MAX_RANKS];
-        // The loads of all slots are in flight together.
+        // The loads of all slots are in flight at the same time.
         while {
             slots = array::from_fn(|from| {
                 // SAFETY: the slot exists, and its accesses are atomic.
@@ -129,7 +129,8 @@ impl<'a> Inboxes<'a> {
         } {}
         array::from_fn(|from| {
             if self.is_other(from) {
-                // SAFETY: the slot exists, its accesses are atomic, and its sender does not use it until the launch after next.
+                // SAFETY: the slot exists, its accesses are atomic, and its sender does not use it until the launch
+                // after next.
                 unsafe { store(slot(from), Slot::EMPTY) };
             }
             if from as u32 == self.rank { local } else { slots[from].elements() }
@@ -137,7 +138,7 @@ impl<'a> Inboxes<'a> {
     }
 
     /// Adds the one to three elements after the last vector in the same way that `allreduce_packets` adds vectors. One
-    /// thread of each rank adds them.
+    /// thread of each rank does this.
     ///
     /// # Safety
     /// All threads of the row of blocks call the function. The arrays have `n` elements, and no other thread stores the
@@ -164,9 +165,9 @@ impl<'a> Inboxes<'a> {
         }
     }
 
-    /// Counts the launch for every block of a row, even for blocks that exist only in later launches.
+    /// Counts the launch for every block of a row, including blocks that exist only in later launches.
     ///
-    /// A launch without elements is not counted, because no rank waits in such a launch.
+    /// A launch without elements is not counted, because no rank waits in it.
     ///
     /// # Safety
     /// All threads of the block call the function, and `n` is the number of elements.
@@ -189,8 +190,8 @@ impl<'a> Inboxes<'a> {
     }
 }
 
-/// Returns this thread's first vector, and the distance to its next vector. Vector `v` is the four elements from `4 v`
-/// on.
+/// Returns the index of this thread's first vector, and the distance to its next vector. Vector `v` consists of four
+/// elements, starting at element `4 v`.
 ///
 /// The first warps of all blocks come before the second warps, so that even a few vectors are spread over all
 /// multiprocessors.
@@ -200,7 +201,7 @@ pub fn vectors<const BLOCK: u32>() -> [u32; 2] {
     [(tid / 32 * blocks + thread::block_idx_x()) * 32 + tid % 32, blocks * BLOCK]
 }
 
-/// Returns the sum of a vector over all ranks, added in rank order, so all ranks compute the same bits.
+/// Returns the sum of a vector over all ranks. It is added in rank order, so all ranks compute the same bits.
 #[inline(always)]
 pub fn add(parts: [Float4; MAX_RANKS]) -> Float4 {
     parts.into_iter().fold(Float4::default(), Add::add)
@@ -260,7 +261,7 @@ mod tests {
     #[test]
     fn an_inbox_has_two_halves_with_a_row_for_each_rank() {
         assert_eq!(inbox_bytes(3, 0), 512 + 2 * 3 * 16);
-        // One vector and three further elements. The chunk of each rank has space for one vector.
+        // One vector and three more elements. The chunk of each rank has space for one vector.
         assert_eq!(inbox_bytes(3, 7), 512 + 2 * 3 * (2 + 1) * 16);
         assert_eq!(inbox_bytes(4, 1 << 20), 512 + 2 * 4 * ((1 << 18) + 1) * 16);
         assert_eq!(inbox_bytes(4, (1 << 22) + 1), 0);

@@ -9,10 +9,10 @@ use super::{Table, grid};
 
 /// `allreduce_at_one` on every rank: each rank adds the inputs of all ranks, and stores the sum only to its output.
 ///
-/// No rank waits for another rank's result, so among the rungs with barriers, this rung is the fastest for small
-/// arrays. But each rank reads `k - 1` arrays, and `2 (k - 1) / k` arrays would be enough.
+/// No rank waits for another rank's result, so this rung is the fastest of the rungs with barriers for small arrays.
+/// But each rank reads `k - 1` arrays, although `2 (k - 1) / k` arrays would be enough.
 ///
-/// Each rank starts with its input, so the ranks add in different orders, and their sums may differ by rounding.
+/// Each rank starts with its input, so the ranks add in different orders, and their sums may differ by rounding errors.
 ///
 /// # Safety
 /// See [`allreduce`](super).

@@ -7,16 +7,16 @@ use super::inbox::{Inboxes, Slot, add, vectors};
 use super::sum::{Float4, WIDTH};
 use super::{Table, grid};
 
-/// Each rank sends its elements to every other rank, and adds the received elements. The rung is for at most
+/// Each rank sends its elements to every other rank, and adds the received elements. This rung supports at most
 /// [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS) elements.
 ///
 /// The value of a word shows the receiver that the word has arrived ([`inbox`](super::inbox)). So one relaxed store
-/// replaces data, fence and flag, and there is no barrier between ranks. NCCL's protocol LL ("low latency") also sends
+/// replaces data, fence and flag, and there is no barrier between ranks. NCCL's LL protocol ("low latency") also sends
 /// without a barrier, but half of its bytes are flags.
 ///
-/// Prediction: small arrays take the time of a launch and one trip over a link, 4 µs on H100s. For large arrays, each
+/// Prediction: for small arrays, the time of a launch and one trip over a link, 4 µs on H100s. For large arrays, each
 /// link carries `k - 1` arrays in each direction, as in `allreduce_one_shot`. Measured on four H100 80GB HBM3: 4.2 µs
-/// up to 4 KiB (NCCL 10 µs), 14.7 µs for 1 MiB (17.3).
+/// up to 4 KiB (NCCL 10 µs), 14.7 µs for 1 MiB (NCCL 17.3 µs).
 ///
 /// # Safety
 /// See [`allreduce`](super), with `n` at most [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS), and with inboxes instead of
@@ -25,7 +25,7 @@ use super::{Table, grid};
 #[rung(
     after = allreduce_one_shot,
     lesson = "each element also acts as a flag: no fence, no barrier",
-    // With 1024 threads, a thread has 64 registers, so the slots of eight ranks do not fit.
+    // With 1024 threads, each thread has only 64 registers, so the slots of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,
     // A grid has at most one block per multiprocessor, so a block can use all registers.

@@ -1,4 +1,4 @@
-//! A ring of ranks: every link carries the same bytes at the same time.
+//! A ring of ranks: every link carries the same number of bytes at the same time.
 
 use cuda_std::thread;
 use rung::rung;
@@ -15,9 +15,9 @@ use super::{Table, grid, next_rank};
 /// (an all-gather).
 ///
 /// A link carries `2 (k - 1) / k` arrays. Without a switch that adds, this is the minimum (Patarasuk and Yuan,
-/// *Bandwidth optimal all-reduce algorithms for clusters of workstations*, 2009). The bus bandwidth of nccl-tests is
-/// relative to this minimum. Each step waits for the previous step, so small arrays take `2 (k - 1)` times the latency
-/// of a link.
+/// *Bandwidth optimal all-reduce algorithms for clusters of workstations*, 2009). The bus bandwidth that nccl-tests
+/// reports is relative to this minimum. Each step waits for the previous step, so small arrays take `2 (k - 1)` times
+/// the latency of a link.
 ///
 /// # Safety
 /// See [`allreduce`](super).
@@ -62,9 +62,9 @@ pub unsafe fn allreduce_ring<const BLOCK: u32>(
     } else {
         let last = 2 * (ranks - 1) - 1;
         // SAFETY: in each step, a rank writes a chunk of the next rank's output, which the next rank reads after the
-        // step's signal. The chunk is written again only `ranks` steps later, after it has traveled around the ring, so
-        // it has been read. A rank itself writes only one chunk of its output: the chunk that it does not receive in
-        // the last `ranks - 1` steps.
+        // step's signal. The chunk is written again only `ranks` steps later, when it has traveled around the ring and
+        // has been read. A rank itself writes only one chunk of its output: the chunk that it does not receive in the
+        // last `ranks - 1` steps.
         unsafe {
             sum::<BLOCK>(sent(0), &[input], &[next_output]);
             flags.signal(next, 0);
@@ -74,7 +74,7 @@ pub unsafe fn allreduce_ring<const BLOCK: u32>(
                 sum::<BLOCK>(sent(step), &[output, input], &[next_output]);
                 flags.signal(next, step as usize);
             }
-            // This chunk's sum is complete: it stays here and starts the all-gather.
+            // This chunk's sum is complete: it stays on this rank and starts the all-gather.
             flags.wait(ranks as usize - 2);
             sum::<BLOCK>(sent(ranks - 1), &[output, input], &[output, next_output]);
             flags.signal(next, ranks as usize - 1);

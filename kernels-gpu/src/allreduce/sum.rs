@@ -1,4 +1,4 @@
-//! Element-wise sums of arrays: the work of the blocks between two flags.
+//! Element-wise sums of arrays, which the blocks compute between two flags.
 
 use core::array;
 use core::ops::{Add, Range};
@@ -7,11 +7,11 @@ use cuda_std::thread;
 
 use super::{MAX_RANKS, Table, next_rank};
 
-/// The number of elements in an access of 16 bytes, the widest access of a thread.
+/// The number of elements in a 16-byte access, the widest access that a thread can make.
 pub const WIDTH: u32 = 4;
 
-/// Four neighboring elements, aligned for an access of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA
-/// C++'s `float4`.
+/// Four neighboring elements, aligned for a 16-byte access (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA C++'s
+/// `float4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Default)]
 pub struct Float4(pub [f32; WIDTH as usize]);
@@ -30,9 +30,9 @@ pub trait Value: Copy + Default + Add<Output = Self> {}
 impl Value for f32 {}
 impl Value for Float4 {}
 
-/// Arrays of the same length, of one rank or of several.
+/// Arrays of the same length, of one or several ranks.
 pub trait Arrays {
-    /// Returns the sums over the arrays of the values at `N` indices.
+    /// Returns, for each of `N` indices, the sum of the arrays' values at that index.
     ///
     /// # Safety
     /// The arrays have these values, no other thread writes them, and each index is a multiple of the value's width.
@@ -89,7 +89,7 @@ impl Arrays for AllRanks<'_> {
             unsafe { load(array, indices) }
         };
         if N > 1 {
-            // N loads are in flight together.
+            // N loads are in flight at the same time.
             let mut sums = next();
             for _ in 1..self.ranks {
                 sums = add(sums, next());
@@ -113,15 +113,15 @@ impl Arrays for AllRanks<'_> {
     }
 }
 
-/// Stores the sums of the elements of `sources` to each of `destinations`, in a range of indices.
+/// Stores the sums of the elements of `sources` to each of `destinations`, for a range of indices.
 ///
-/// All blocks of a row divide the range. Blocks of the same group process the same elements, because the elements
-/// depend only on the range, the block's x and the row's length.
+/// All blocks of a row divide the range. Blocks of the same group process the same elements, because a block's elements
+/// depend only on the range, the block's x and the number of blocks in the row.
 ///
 /// # Safety
 /// All threads of a row of blocks of `BLOCK` threads call the function for the same range. The range starts at a
-/// multiple of [`WIDTH`]. The arrays contain it, and start at multiples of 16 bytes. No other block writes the elements
-/// that this block loads, or accesses the elements that this block stores.
+/// multiple of [`WIDTH`]. The arrays contain the range, and start at multiples of 16 bytes. No other block writes the
+/// elements that this block loads, or accesses the elements that this block stores.
 #[inline(always)]
 pub unsafe fn sum<const BLOCK: u32>(range: Range<u32>, sources: &impl Arrays, destinations: &impl Arrays) {
     let stride = thread::grid_dim_x() * BLOCK * WIDTH;
@@ -151,7 +151,7 @@ pub unsafe fn sum<const BLOCK: u32>(range: Range<u32>, sources: &impl Arrays, de
 }
 
 /// Returns the indices of a chunk if `n` elements are divided into `chunks` chunks of the same length. The last chunks
-/// may be shorter or empty. Each chunk starts at a multiple of [`WIDTH`].
+/// can be shorter or empty. Each chunk starts at a multiple of [`WIDTH`].
 #[inline(always)]
 #[must_use]
 pub fn chunk(n: u32, chunks: u32, number: u32) -> Range<u32> {

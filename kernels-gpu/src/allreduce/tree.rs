@@ -14,12 +14,12 @@ const TOTAL: usize = 2;
 
 /// The ranks form a binary tree, in which the parent of rank `r` is rank `(r - 1) / 2`.
 ///
-/// From the leaves to the root, each rank adds its children's sums to its input and stores the result to its output. Then,
-/// from the root to the leaves, each rank copies the total from its parent's output.
+/// From the leaves to the root, each rank adds its children's sums to its input and stores the result to its output.
+/// Then, from the root to the leaves, each rank copies the total from its parent's output.
 ///
 /// With `k` ranks, the tree has `2 log2(k)` steps, and `allreduce_ring` has `2 (k - 1)`. For small arrays, the number
-/// of steps determines the time. For large arrays, each link carries the whole array. The links of the leaves carry it
-/// only once in each direction, so half of the links wait for the others.
+/// of steps determines the time. For large arrays, the links limit the time: each link of the tree carries the whole
+/// array. The links of the leaves carry it only once in each direction, so half of the links wait for the others.
 ///
 /// # Safety
 /// See [`allreduce`](super).
@@ -72,8 +72,8 @@ pub unsafe fn allreduce_tree<const BLOCK: u32>(
 
     // Down the tree: copies the total.
     if rank > 0 {
-        // SAFETY: the parent waits for one signal of each child, and signals TOTAL once. Afterwards its output does not
-        // change, and no other rank reads this rank's output before this rank's signals below.
+        // SAFETY: the parent waits for one signal of each child, and signals TOTAL once. After that signal, the
+        // parent's output does not change, and no other rank reads this rank's output before this rank's signals below.
         unsafe {
             flags.signal(parent, CHILD + (rank as usize - 1) % 2);
             flags.wait(TOTAL);

@@ -1,4 +1,4 @@
-//! Every rank adds one chunk and writes the sums to all ranks: the same number of bytes as in a ring, without its
+//! Every rank adds one chunk and writes the sums to all ranks: the same number of bytes as in a ring, but in fewer
 //! steps.
 
 use cuda_std::thread;
@@ -8,23 +8,23 @@ use super::flags::{END, Flags, START};
 use super::sum::{AllRanks, WIDTH, chunk, sum};
 use super::{Table, grid};
 
-/// `allreduce_one_shot` without repeated work: each rank adds one chunk of all inputs (a reduce-scatter) and stores the
-/// chunk's sums to the outputs of all ranks (an all-gather).
+/// `allreduce_one_shot` without redundant additions: each rank adds one chunk of all inputs (a reduce-scatter) and
+/// stores the chunk's sums to the outputs of all ranks (an all-gather).
 ///
 /// Each link carries `2 (k - 1) / k` arrays, as in `allreduce_ring`, but no step waits for another: while one thread
-/// sends sums, other threads receive elements. In exchange, every rank reads from and writes to every other rank, which
-/// needs links between all ranks, or a switch.
+/// sends sums, other threads receive elements. However, every rank reads from and writes to every other rank. This
+/// requires links between all ranks, or a switch.
 ///
-/// The alternative is a barrier of all ranks between the two halves, after which each rank reads the sums of the other
-/// ranks. Measured with two H100s over NVLink, in a prototype in CUDA C++: with that barrier, 256 KiB take 13.1 µs
-/// instead of 9.3, and 256 MiB reach 330 GB/s instead of 339.
+/// An alternative is a barrier of all ranks between the two halves, after which each rank reads the sums of the other
+/// ranks. It is slower: in a prototype in CUDA C++, on two H100s over NVLink, 256 KiB take 13.1 µs instead of 9.3, and
+/// 256 MiB reach 330 GB/s instead of 339.
 ///
 /// # Safety
 /// See [`allreduce`](super).
 #[rung(
     after = allreduce_one_shot,
     lesson = "each rank adds one chunk and writes it to all ranks: a ring's bytes without its steps",
-    // With 1024 threads, a thread has 64 registers, so the loads of eight ranks do not fit.
+    // With 1024 threads, each thread has only 64 registers, so the loads of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,
     // A grid has at most one block per multiprocessor, so a block can use all registers.

@@ -13,19 +13,19 @@ use crate::tensor_core::mma::{Chunk, Fragment, MmaElement, SIDE, ldmatrix, multi
 use crate::tensor_core::{Bf16, F16, Output, Shared};
 
 const THREADS: u32 = 256;
-/// The number of elements in 16 bytes, which one copy moves.
+/// The number of elements in 16 bytes, the size of a copy.
 const CHUNK: u32 = 8;
 
-/// The copies of the next tiles of `k` and `v` are in flight while a tile is multiplied.
+/// While the block multiplies a tile, the copies of the next tiles of `k` and `v` are in flight.
 ///
 /// In `attention_mma`, a block loads two tiles into registers, waits for the loads, stores the tiles in shared memory,
-/// and waits for all threads before it multiplies. This takes two barriers for each tile, and 32 registers that serve
-/// no other purpose. Here shared memory has two stages, each with a tile of `k` and a tile of `v`. `cp.async` fills one
-/// stage while the block multiplies the other. One barrier for each tile is enough: after the barrier, the stage has
-/// arrived for all threads, and all threads have multiplied the previous stage, which is filled next.
+/// and waits for all threads before it multiplies. This takes two barriers per tile, and 32 registers that serve no
+/// other purpose. Here shared memory has two stages, each with a tile of `k` and a tile of `v`. `cp.async` fills one
+/// stage while the block multiplies the other. One barrier per tile is enough: after the barrier, the stage has arrived
+/// for all threads, and all threads have multiplied the previous stage, which is filled next.
 ///
 /// The tiles are swizzled, as in `gemm_ldmatrix`: chunk `j` of row `i` is stored as chunk `j ^ i % 8`. Padding would
-/// cost 4 KB for the two stages, and rows would not be lines of 128 bytes.
+/// cost 4 KB for the two stages, and rows would not start at multiples of 128 bytes.
 ///
 /// # Safety
 /// See [`attention`](super).
@@ -89,7 +89,8 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
         if first_key >= tile.end_of_warp {
             continue;
         }
-        // A step of two chunks in a row is an exclusive or, and a step of 16 rows does not change the swizzle.
+        // Advancing by two chunks within a row is an exclusive or, and advancing by 16 rows does not change the
+        // swizzle.
         let mut scores = [[[[0.0; 4]; 2]; STEPS]];
         for (step, q) in q.iter().enumerate() {
             let from = tile_k.byte_add(from_k ^ (step as u32 * 32));
@@ -112,7 +113,7 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
             }
         }
     }
-    // The copies of the first stage are waited for even if no query sees a key.
+    // Waits for the copies of the first stage even if no query sees a key.
     wait::<0>();
     scale(sums[0].as_flattened_mut(), softmax.inverse_sums());
     // SAFETY: only one warp stores each row of `output`.
@@ -129,18 +130,19 @@ unsafe fn start_copies<T>(tile: Shared, matrix: *const T, columns: u32, first_ro
     for i in (thread::thread_idx_x()..KEYS * columns / CHUNK).step_by(THREADS as usize) {
         let (row, chunk) = (i * CHUNK / columns, i % (columns / CHUNK));
         let from = matrix.wrapping_add((first_row * columns + i * CHUNK) as usize);
-        // SAFETY: the chunk is read only if its row exists. Its place is in the tile, and no other thread writes there.
+        // SAFETY: the chunk is read only if its row exists. Its destination is in the tile, and no other thread writes
+        // there.
         unsafe { copy_four(tile.byte_add(swizzled(columns * 2, row, chunk)), from.cast(), first_row + row < rows) };
     }
 }
 
-/// Returns the offset of a chunk in a swizzled tile whose rows have `pitch` bytes.
+/// Returns the offset of a chunk in a swizzled tile whose rows are `pitch` bytes long.
 #[inline(always)]
 const fn swizzled(pitch: u32, row: u32, chunk: u32) -> u32 {
     row * pitch + (chunk ^ (row % 8)) * 16
 }
 
-/// Returns the offset of the chunk that this lane gives to the first `ldmatrix` of a tile.
+/// Returns the offset of the chunk that this lane passes to the first `ldmatrix` of a tile.
 #[inline(always)]
 fn first_chunk<const IS_V: bool>(pitch: u32) -> u32 {
     let (row, chunk) = row_and_chunk::<IS_V>();

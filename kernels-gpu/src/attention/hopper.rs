@@ -1,5 +1,5 @@
-//! Shared code of the rungs for Hopper: tiles in shared memory, the products of a warp group, and the order of warp
-//! groups.
+//! Shared code of the rungs for Hopper: tiles in shared memory, the products of a warp group, and the order in which
+//! warp groups multiply.
 //!
 //! A block computes 64 queries of a head for each warp group that multiplies. Its shared memory holds the queries, and
 //! stages for tiles of keys and of values ([`Stages`]). Tensor copies fill the tiles. A tile consists of boxes, each
@@ -21,23 +21,23 @@ use crate::tensor_core::{Element, Output, Shared};
 /// The number of 16-bit elements in a row of a box.
 const BOX_COLUMNS: u32 = ROW_BYTES / 2;
 
-/// The number of stages for tiles of keys, and for tiles of values.
+/// The number of stages for tiles of keys, and the number of stages for tiles of values.
 pub(super) const STAGES: u32 = 2;
 
-/// Returns the number of warp groups of a block that multiply, for 64 queries each. If queries and keys have 64
-/// elements, there are enough registers for a third warp group.
+/// Returns the number of warp groups of a block that multiply, each for 64 queries. If queries and keys have 64
+/// elements, there are enough registers for a third such warp group.
 pub(super) const fn consumers(d: u32) -> u32 {
     if d == 64 { 3 } else { 2 }
 }
 
-/// Returns the number of keys in a tile: the largest number that the registers of two warp groups allow, and fewer if
-/// the causal mask hides parts of tiles.
+/// Returns the number of keys in a tile: the maximum for the registers of two warp groups, or fewer if the causal mask
+/// hides parts of tiles.
 pub(super) const fn tile_keys(d: u32, is_causal: bool) -> u32 {
     if d == 128 && !is_causal { 176 } else { 128 }
 }
 
 /// The dynamic shared memory of a block: `ROWS` queries, then the stages of the keys and of the values with `KEYS` rows
-/// each, then the mbarriers. The queries and each stage have two mbarriers: "full" and "empty", as in
+/// each, then the mbarriers. The queries have two mbarriers, "full" and "empty", and so does each stage, as in
 /// [`Ring`](crate::gemm::hopper::Ring).
 #[derive(Clone, Copy)]
 pub(super) struct Memory<const D: u32, const ROWS: u32, const KEYS: u32> {
@@ -83,7 +83,8 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
         Stages { first, full: self.barrier(2 + 2 * STAGES), empty: self.barrier(2 + 3 * STAGES) }
     }
 
-    /// Initializes the mbarriers: one thread fills a stage, and each warp that multiplies leaves it.
+    /// Initializes the mbarriers. One thread fills a stage, and each warp that multiplies reports that it has left the
+    /// stage.
     ///
     /// # Safety
     /// The caller must ensure that one thread of the block calls the function once, and that a barrier of the block
@@ -100,7 +101,7 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
     }
 }
 
-/// Tiles of `ROWS` rows in shared memory, with two mbarriers each.
+/// Tiles of `ROWS` rows in shared memory, with two mbarriers per tile.
 #[derive(Clone, Copy)]
 pub(super) struct Stages<const D: u32, const ROWS: u32> {
     first: Shared,
@@ -127,7 +128,7 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
         Mbarrier(self.empty.0.byte_add(stage * Mbarrier::BYTES))
     }
 
-    /// Starts the copies that fill a tile with the rows of a head from `row` on.
+    /// Starts the copies that fill a tile with the rows of a head, starting at `row`.
     ///
     /// # Safety
     /// The caller must ensure that one thread of the block calls the function, that all warps have left the tile, and
@@ -177,8 +178,8 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
     }
 }
 
-/// A tile, identified by its number since the start of the kernel. One number takes fewer registers than the stage and
-/// the parity.
+/// A tile, identified by its number since the start of the kernel. One number takes fewer registers than a stage and a
+/// parity.
 #[derive(Clone, Copy)]
 pub(super) struct Place<const STAGES: u32>(u32);
 
@@ -209,11 +210,11 @@ impl Positions {
 }
 
 impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
-    /// Fills the tiles of a part of the work, each after all warps have left it. The last tile of keys comes first.
+    /// Fills the tiles for one part of the work, each after all warps have left it. The last tile of keys comes first.
     ///
     /// # Safety
-    /// The caller must ensure that one thread of the block fills all tiles, and that the maps describe `q`, `k` and `v` with
-    /// boxes of `ROWS`, `KEYS` and `KEYS` rows.
+    /// The caller must ensure that one thread of the block fills all tiles, and that the maps describe `q`, `k` and `v`
+    /// with boxes of `ROWS`, `KEYS` and `KEYS` rows.
     #[inline(always)]
     pub(super) unsafe fn produce<const CAUSAL: bool>(
         self,
@@ -224,7 +225,7 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
         if work.tiles == 0 {
             return;
         }
-        // SAFETY: only this thread fills the tiles, from maps with boxes of their sizes.
+        // SAFETY: only this thread fills the tiles, from maps whose boxes have the sizes of the tiles.
         unsafe {
             self.queries().fill_next(&mut positions.query, q_map, work.row, work.head);
             for tile in (0..work.tiles).rev() {
@@ -238,7 +239,7 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
 /// `ROWS` queries of a head, and the tiles of `KEYS` keys that they see.
 #[derive(Clone, Copy)]
 pub(super) struct Work<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> {
-    /// The head of `q`, and the head of `k` and `v`, counted through all sequences.
+    /// The head of `q`, and the head of `k` and `v`, numbered across all sequences.
     pub(super) head: u32,
     pub(super) kv_head: u32,
     /// The first query.
@@ -250,7 +251,7 @@ pub(super) struct Work<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> {
 }
 
 impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KEYS> {
-    /// Returns the work for the queries of a head from `row` on.
+    /// Returns the work for the queries of a head, starting at `row`.
     #[inline(always)]
     pub(super) fn new(head: u32, row: u32, [heads, kv_heads, queries, keys]: [u32; 4]) -> Self {
         // At least 1, so that the divisions need no check.
@@ -373,7 +374,7 @@ impl Turn {
         turn
     }
 
-    /// Waits until the previous consumer has passed the turn on.
+    /// Waits until the previous consumer has called [`Self::pass`].
     ///
     /// # Safety
     /// The caller must ensure that all threads of the consumer call the function, alternating with [`Self::pass`].
@@ -393,7 +394,7 @@ impl Turn {
         unsafe { barrier_arrive(CONSUMER_BARRIER + self.next, 2 * WARP_GROUP) };
     }
 
-    /// Ends the order: the first consumer waits for the final arrival of the last consumer.
+    /// Ends the sequence: the first consumer waits for the final arrival of the last consumer.
     ///
     /// # Safety
     /// The caller must ensure that all threads of all consumers call the function once, after their last

@@ -19,24 +19,25 @@ pub(super) const ROWS: u32 = THREADS / 32 * SIDE;
 pub(super) const KEYS: u32 = 64;
 /// The number of fragments along the keys of a tile.
 pub(super) const STEPS: usize = (KEYS / SIDE) as usize;
-/// The number of elements in 16 bytes.
+/// The number of 16-bit elements in 16 bytes.
 const CHUNK: u32 = 8;
 
 /// A warp computes 16 queries with `mma.sync`, and its weights never leave its registers.
 ///
-/// `attention_tiled` reads shared memory for every four multiply-adds and is limited by the CUDA cores. Here both products are
-/// `mma.sync`. A warp holds the fragments of 16 rows of `q`, multiplies them by a tile of 64 keys, and has 16 × 64 scores in
-/// its accumulators. Lane `l` holds scores of rows `l / 4` and `l / 4 + 8`, so the maximum of a row takes two shuffles.
+/// `attention_tiled` reads shared memory for every four multiply-adds and is limited by the CUDA cores. Here both
+/// products use `mma.sync`. A warp holds the fragments of 16 rows of `q`, multiplies them by a tile of 64 keys, and has
+/// 16 × 64 scores in its accumulators. Lane `l` holds scores of rows `l / 4` and `l / 4 + 8`, so the maximum of a row
+/// takes two shuffles.
 ///
 /// The weights are the left factor of the second product. For 16 keys, a lane's accumulators are exactly the elements
-/// that `mma.sync` expects from this lane in a fragment of 16 × 16. Two neighbors along the keys, rounded to 16 bits,
-/// fill one register. So no weight passes through shared memory. The rows of `k` run along the head dimension, which is
-/// the order that `mma.sync` expects for the right factor. `v` has the other order, so `ldmatrix.trans` transposes each
+/// that `mma.sync` expects from this lane in a 16 × 16 fragment. Two neighbors along the keys, rounded to 16 bits, fill
+/// one register. So no weight passes through shared memory. The rows of `k` run along the head dimension, which is the
+/// order that `mma.sync` expects for the right factor. `v` has the opposite order, so `ldmatrix.trans` transposes each
 /// 8 × 8 matrix. (Dao, *FlashAttention-2*, 2023.)
 ///
 /// # Bank conflicts
-/// `ldmatrix` reads 8 rows of 16 bytes in a wavefront if they are in different banks. Rows have 16 bytes of padding, so
-/// that neighboring rows begin 4 banks apart.
+/// `ldmatrix` reads eight 16-byte rows in one wavefront if they are in different banks. Each row is padded by 16 bytes,
+/// so that neighboring rows begin 4 banks apart.
 ///
 /// # Safety
 /// See [`attention`](super).
@@ -124,7 +125,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
 
 /// The queries of a warp, and the keys that they see.
 pub(super) struct Tile<const CAUSAL: bool> {
-    /// The head of `q`, and the head of `k` and `v`, counted through all sequences.
+    /// The head of `q`, and the head of `k` and `v`, numbered across all sequences.
     pub(super) head: u32,
     pub(super) kv_head: u32,
     /// The first query of the warp.
@@ -137,7 +138,7 @@ pub(super) struct Tile<const CAUSAL: bool> {
 }
 
 impl<const CAUSAL: bool> Tile<CAUSAL> {
-    /// Returns the tile of this warp. A block has `ROWS` queries of a head. `queries` must not be 0.
+    /// Returns the tile of this warp. A block computes `ROWS` queries of a head. `queries` must not be 0.
     #[inline(always)]
     pub(super) fn of_block(heads: u32, kv_heads: u32, queries: u32, keys: u32) -> Self {
         // At least 1, so that the divisions need no check.
@@ -169,7 +170,7 @@ impl<const CAUSAL: bool> Tile<CAUSAL> {
     }
 }
 
-/// The online softmax of the two rows in a lane's accumulators.
+/// The online softmax of the two rows whose scores are in a lane's accumulators.
 pub(super) struct Softmax {
     /// The maximum of each row's scores.
     max: [f32; 2],
@@ -182,7 +183,7 @@ impl Softmax {
     /// never NaN.
     pub(super) const START: Self = Self { max: [f32::MIN; 2], sum: [0.0; 2] };
 
-    /// Replaces scores by their weights. Returns the factors for earlier sums of both rows.
+    /// Replaces the scores with their weights. Returns the factor by which each row's earlier sums must be multiplied.
     #[inline(always)]
     pub(super) fn weigh(&mut self, scores: &mut [[f32; 4]], exponent_scale: f32) -> [f32; 2] {
         let mut max = self.max;
@@ -230,7 +231,7 @@ pub(super) fn fragment<T: Output<Pair = u32>>([left, right]: &[[f32; 4]; 2]) -> 
     [T::pair(left[0], left[1]), T::pair(left[2], left[3]), T::pair(right[0], right[1]), T::pair(right[2], right[3])]
 }
 
-/// Loads the fragments of 16 rows of `q` from `row` on. Rows from `rows` on are 0.
+/// Loads the fragments of 16 rows of `q`, starting at `row`. Rows from `rows` on are 0.
 ///
 /// # Safety
 /// The caller must ensure that `q` has `rows` rows of `columns` elements and is aligned to 4 bytes.
@@ -257,7 +258,8 @@ unsafe fn load_chunks<const N: usize>(matrix: *const u32, columns: u32, first_ro
     array::from_fn(|i| {
         let chunk = i as u32 * THREADS + thread::thread_idx_x();
         let exists = first_row + chunk * CHUNK / columns < rows;
-        // The loads replace missing chunks by existing chunks, so loads without a branch are in flight together.
+        // Missing chunks are replaced by existing chunks, so the loads need no branch and are all in flight at the same
+        // time.
         let place = if exists { first_row * columns / 2 + chunk * 4 } else { 0 };
         // SAFETY: the first row exists, and so does the row of this chunk.
         let words: [u32; 4] = unsafe { load(matrix.add(place as usize)) };
@@ -286,9 +288,9 @@ fn first_chunk<const IS_V: bool>(tile: *const Chunk, pitch: u32) -> Shared {
     Shared::of(tile).byte_add(row * pitch + chunk * 16)
 }
 
-/// Returns the row and the chunk of a tile that this lane passes to the first `ldmatrix`: a row of the 8 × 8 matrix
-/// with number `lane / 8`. In the first product, keys are columns of the right factor. In the second product, the sum
-/// runs along the keys.
+/// Returns the row and the chunk of a tile that this lane passes to the first `ldmatrix`: a row of 8 × 8 matrix number
+/// `lane / 8`. In the first product, keys are columns of the right factor. In the second product, the sum runs along
+/// the keys.
 #[inline(always)]
 pub(super) fn row_and_chunk<const IS_V: bool>() -> (u32, u32) {
     let lane = thread::thread_idx_x() % 32;

@@ -13,19 +13,19 @@ const RESIDENT: u32 = 4;
 
 /// The naive start, which follows the formula: all scores, then the softmax of each row, then the product with `v`.
 ///
-/// The three phases are separate kernels in most libraries. Here they run in one launch, with grid barriers between
-/// them. In the first phase, a thread computes a score. In the second phase, a warp reads a row three times: for its
-/// maximum, for the weights and their sum, and to divide the weights by the sum. In the third phase, a thread computes
-/// an element of the output.
+/// In most libraries, the three phases are separate kernels. Here they run in one launch, with grid barriers between
+/// them. In the first phase, each thread computes a score. In the second phase, a warp reads a row three times: for its
+/// maximum, for the weights and their sum, and to divide the weights by the sum. In the third phase, each thread
+/// computes an element of the output.
 ///
-/// The matrix has `queries` × `keys` floats for each head. The kernel writes the matrix three times and reads it four
-/// times, and the matrix has quadratic size. Each head of 4096 queries and keys has 64 MB of scores, and `q`, `k`, `v`
-/// and `output` together have 4 MB. The CUDA cores do all arithmetic, and lanes with neighboring keys read `k` from
+/// The matrix has `queries` × `keys` floats for each head, so its size is quadratic. The kernel writes the matrix three
+/// times and reads it four times. For 4096 queries and keys, each head has 64 MB of scores, but `q`, `k`, `v` and
+/// `output` together have only 4 MB. The CUDA cores do all arithmetic, and lanes with neighboring keys read `k` from
 /// rows that are `D` elements apart.
 ///
 /// # Safety
-/// See [`attention`](super). `scores` has a float for each query and key of each head, fewer than 2^31, and `barrier`
-/// points to a 0 that the kernel leaves as 0.
+/// See [`attention`](super). `scores` points to a float for each query and key of each head, fewer than 2^31 in total.
+/// `barrier` points to a 0, which is 0 again when the kernel ends.
 #[rung(
     lesson = "all scores in memory, then the softmax of each row, then the product with v",
     blocks = [256],
@@ -59,7 +59,7 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
     let (length, group) = (queries.max(1), (heads / kv_heads.max(1)).max(1));
     let rows = batch * heads * queries;
     let key_count = |row: u32| keys_seen::<CAUSAL>(row % length, queries, keys);
-    // The first key of the head that a row of `q` uses.
+    // The first key of the head that belongs to a row of `q`.
     let first_key = |row: u32| row / length / group * keys;
     // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
@@ -115,7 +115,8 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
         let row = i / D;
         let mut sum = 0.0;
         for key in 0..key_count(row) {
-            // SAFETY: key < keys, so the weight and the element of `v` exist. The weights are complete after the barrier.
+            // SAFETY: key < keys, so the weight and the element of `v` exist. The weights are complete after the
+            // barrier.
             let (weight, v) = unsafe {
                 let element = (first_key(row) + key) * D + i % D;
                 (*scores.add((row * keys + key) as usize), *v.add(element as usize))

@@ -12,13 +12,13 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// `attention_ping_pong`, but a warp group starts the products of two tiles together.
+/// `attention_ping_pong`, except that a warp group starts the products of two tiles together.
 ///
-/// A warp group of the previous rung waits twice for each tile: for the scores, and for the sums. The weights are
-/// computed between the two products. But the scores of the next tile depend on no earlier result. Here a warp group
+/// A warp group of the previous rung waits twice for each tile: for the scores, and for the sums. It computes the
+/// weights between the two products. But the scores of the next tile depend on no earlier result. Here a warp group
 /// starts the scores of the next tile together with the sums of the current tile. The scores finish first, and while
-/// the warp group computes their weights, the tensor cores add the sums. The cost is registers for the scores of one
-/// tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024, section 3.2.)
+/// the warp group computes their weights, the tensor cores add the sums. This needs registers for both the scores of
+/// one tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024, section 3.2.)
 ///
 /// # Safety
 /// See [`attention`](super).
@@ -136,7 +136,7 @@ where
         turn.pass();
         scores.finish();
         of_keys.leave(&mut positions.key);
-        // The last tile comes first. Without a causal mask, no other tile has keys to mask.
+        // The last tile comes first. Without a causal mask, only this tile has keys to mask.
         work.mask(&mut scores, consumer, work.tiles - 1);
         softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
         let mut weights: [[u32; 4]; FRAGMENTS] = round::<T, _, _>(&scores);

@@ -11,11 +11,12 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_ROWS, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// `attention_overlapped` with one block per multiprocessor. Each block computes one part of the queries after another.
+/// `attention_overlapped` with one block per multiprocessor. Each block computes several parts of the queries, one
+/// after another.
 ///
-/// A block of the previous rung starts with an empty shared memory, and its tensor cores wait for the first tiles. At
-/// the end of the block, the tensor cores wait again, while the block stores its output. Here the producer continues
-/// with the next queries while the consumers finish.
+/// In the previous rung, a block starts with empty shared memory, so its tensor cores wait for the first tiles. At the
+/// end of the block, the tensor cores wait again while the block stores its output. Here the producer continues with
+/// the next queries while the consumers finish.
 ///
 /// With a causal mask, queries see different numbers of keys. The parts with the most keys come first, so that all
 /// blocks end at about the same time. Every second round assigns the parts to the blocks in reverse order, so that no
@@ -73,7 +74,7 @@ pub unsafe fn attention_persistent<
     let work_of = |index: u32| {
         let lengths = [heads, kv_heads, queries, keys];
         match CAUSAL {
-            // The last rows of all heads come first, because they see the most keys, then the rows before them.
+            // The last rows of all heads come first, because they see the most keys. The rows before them follow.
             true => Work::<CAUSAL, ROWS, KEYS>::new(index % all_heads, (rows - 1 - index / all_heads) * ROWS, lengths),
             false => Work::of_block(index, lengths),
         }

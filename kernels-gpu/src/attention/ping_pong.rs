@@ -12,16 +12,16 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// A producer copies, and the warp groups that multiply alternate at the tensor cores.
+/// A producer warp group copies, and the warp groups that multiply alternate on the tensor cores.
 ///
 /// In `attention_wgmma`, all warp groups wait at the block's barrier after each tile, so all warp groups compute
 /// weights at the same time. Per cycle, a multiprocessor computes 16 exponentials, or 2048 multiply-adds on its tensor
-/// cores. So for heads of 128 elements, the exponentials of a tile take half the time of its products, and for heads of
-/// 64 elements the same time.
+/// cores. So for heads of 128 elements, the exponentials of a tile take half as long as its products, and for heads of
+/// 64 elements just as long.
 ///
 /// Here one warp group at a time starts its products, and then lets the next warp group start. While the tensor cores
-/// work for the next warp group, the first warp group computes its weights. A producer warp group starts the copies, as
-/// in `gemm_warp_specialized`, and gives its registers to the other warp groups, which makes larger tiles possible.
+/// work for the next warp group, the first warp group computes its weights. As in `gemm_warp_specialized`, a producer
+/// warp group starts the copies and gives its registers to the other warp groups, which makes larger tiles possible.
 /// (Shah et al., *FlashAttention-3*, 2024, section 3.1; CUDA C++ Programming Guide, "Arithmetic Instructions".)
 ///
 /// # Safety

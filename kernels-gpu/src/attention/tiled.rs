@@ -14,10 +14,10 @@ const THREADS: u32 = 128;
 const LANES: u32 = 4;
 /// The number of queries in a block.
 const ROWS: u32 = THREADS / LANES;
-/// The number of keys in a tile in shared memory, and of keys whose scores a thread holds.
+/// The number of keys in a tile in shared memory, and the number of keys whose scores a thread holds.
 const KEYS: u32 = 32;
 const STEP: usize = 16;
-/// The number of elements in 16 bytes of global memory, and in 16 bytes of shared memory.
+/// The number of elements in 16 bytes of global memory, and the number of floats in 16 bytes of shared memory.
 const CHUNK: u32 = 8;
 const FLOATS: u32 = 4;
 
@@ -31,13 +31,13 @@ const FLOATS: u32 = 4;
 ///
 /// So scores stay in registers, and global memory holds only the four tensors. Four lanes share a query. Each lane
 /// holds a quarter of the query's elements of `q` and of `output`, and two shuffles add the lanes' parts of a score.
-/// Tiles of `k` and `v` are in shared memory as floats, and 32 queries use each tile. A thread reads 16 bytes of shared
-/// memory for four multiply-adds. It processes the scores in steps of 16 keys, so it rescales the sums once per 16
+/// Tiles of `k` and `v` are stored in shared memory as floats, and 32 queries use each tile. A thread reads 16 bytes of
+/// shared memory for four multiply-adds. It processes the scores 16 keys at a time, so it rescales the sums once per 16
 /// keys. The block skips tiles that none of its queries sees.
 ///
 /// # Bank conflicts
-/// Four lanes read 16 neighboring bytes each in a row, because the groups of elements of a lane are 16 elements apart.
-/// The other lanes of the warp have other queries and read the same 64 bytes.
+/// The four lanes of a query read 64 contiguous bytes of a row, 16 bytes per lane, because a lane's groups of elements
+/// are 16 elements apart. The other lanes of the warp belong to other queries and read the same 64 bytes.
 ///
 /// # Safety
 /// See [`attention`](super).

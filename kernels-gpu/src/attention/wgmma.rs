@@ -14,15 +14,15 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 
 /// The number of keys in a tile.
 const KEYS: u32 = 128;
-/// The number of scores per thread, and of fragments of its weights.
+/// The number of scores per thread, and the number of fragments of its weights.
 const SCORES: usize = KEYS as usize / 2;
 const FRAGMENTS: usize = KEYS as usize / 16;
 
 /// A warp group computes 64 queries with `wgmma`, and one thread of the block copies whole tiles.
 ///
-/// In `attention_cp_async` every warp loads fragments of `k` and `v` from shared memory for its 16 queries, and every
+/// In `attention_cp_async`, every warp loads fragments of `k` and `v` from shared memory for its 16 queries, and every
 /// thread computes the addresses of its copies. `wgmma` reads the tiles of keys and values directly from shared memory,
-/// once for 64 queries. The weights are the first factor of `wgmma`, and stay in registers as before. A tensor copy
+/// once for 64 queries. The weights are the first factor of `wgmma` and stay in registers, as before. A tensor copy
 /// takes one instruction for 64 columns of a tile. Rows after the last key of a head arrive as zeros.
 ///
 /// The next tile arrives while the warp groups compute. But all warp groups work in the same phase: while they compute

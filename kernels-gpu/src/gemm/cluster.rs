@@ -13,22 +13,21 @@ use crate::tensor_core::tma::{self, TensorMap, cluster_rank, cluster_sync};
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{BAND, Bf16, tile_corner};
 
-/// The number of blocks in a cluster: the first block computes the rows of a tile, and the second block the rows of the
-/// tile below.
+/// The number of blocks in a cluster. The first block computes one tile, and the second block the tile below it.
 const BLOCKS: u32 = 2;
 /// The number of rows in a cluster's tiles.
 const CLUSTER_ROWS: u32 = BLOCKS * ROWS;
 /// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// The number of a consumer's boxes for the product: one is written while the other is copied.
+/// The number of boxes per consumer for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
 
 /// `gemm_persistent` in clusters of two blocks. Each block copies half of `b`'s tile to both blocks.
 ///
-/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. Of this data, 32 KB belong to `b`, and
-/// the block with the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on
-/// neighboring multiprocessors, and each copies half of `b`'s boxes to both blocks (multicast). So for each stage, a
-/// block reads 32 KB from the L2 cache instead of 48.
+/// For each stage, a block of `gemm_persistent` reads 48 KB from the L2 cache, 32 KB of it from `b`. The block with the
+/// same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on neighboring
+/// multiprocessors, and each copies half of `b`'s boxes to both blocks (multicast). So for each stage, a block reads 32
+/// KB from the L2 cache instead of 48.
 ///
 /// A copy may start only when both blocks have left the stage that it fills, so consumers report an empty stage to both
 /// producers. No block may end while the other block still writes to its shared memory.
@@ -103,7 +102,7 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         // Each warp reports an empty stage to both blocks: lane 0 to the first block, lane 1 to the second.
         let leave = |stage| {
             if thread % 32 < BLOCKS {
-                // SAFETY: the phase lacks this warp's arrival, and neither block has ended.
+                // SAFETY: this warp has not arrived yet in this phase, and neither block has ended.
                 unsafe { ring.empty(stage).arrive_remote(thread % 32) };
             }
         };

@@ -9,12 +9,13 @@ use crate::tensor_core::cp_async::{commit, copy_four, wait};
 use crate::tensor_core::mma::{MmaElement, multiply_add, store_sums};
 use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, opaque, tile_corner};
 
-/// The number of rows and of columns in a block's tile of `c`, and of elements along `k` in the tiles of `a` and `b`.
+/// The number of rows and columns in a block's tile of `c`, and the number of elements along `k` in the tiles of `a`
+/// and `b`.
 const ROWS: u32 = 128;
 const COLUMNS: u32 = 256;
 const DEPTH: u32 = 32;
 const THREADS: u32 = 256;
-/// The number of elements in 16 bytes, which one copy moves.
+/// The number of elements in 16 bytes, the size of a copy.
 const CHUNK: u32 = 8;
 /// The number of chunks per thread in a tile of `a` and in a tile of `b`.
 const COUNT_A: u32 = ROWS * DEPTH / CHUNK / THREADS;
@@ -29,12 +30,12 @@ const STAGES: u32 = 4;
 ///
 /// In `gemm_ldmatrix`, a block loads the next tiles, waits for the loads, stores the tiles in shared memory, waits for
 /// all threads, and only then multiplies. During these waits, only the second block on the multiprocessor has work.
-/// Here shared memory has four stages, each a tile of `a` and a tile of `b`. `cp.async` copies 16 bytes from global to
-/// shared memory and bypasses the registers: 72 KB are in flight on each multiprocessor.
+/// Here shared memory has four stages, each with a tile of `a` and a tile of `b`. `cp.async` copies 16 bytes from
+/// global to shared memory and bypasses the registers. So 72 KB are in flight on each multiprocessor.
 ///
-/// The registers that held loaded chunks are now free, so a warp computes 64 × 64 elements. It reads 4 KB from shared
-/// memory for 32 `mma.sync`: 32 cycles for 65536 multiply-adds. With 64 × 32 elements, the reads for the same
-/// multiply-adds took 48 cycles. A multiprocessor of an H200 does at most 2048 multiply-adds per cycle, so shared
+/// The registers that held loaded chunks are now free, so a warp computes 64 × 64 elements. For 32 `mma.sync` (65536
+/// multiply-adds), it reads 4 KB from shared memory, which takes 32 cycles. With 64 × 32 elements, the reads for the
+/// same multiply-adds took 48 cycles. A multiprocessor of an H200 does at most 2048 multiply-adds per cycle, so shared
 /// memory now keeps up. The sums of a block's 128 × 256 elements take 128 registers per thread. So only one block fits
 /// on a multiprocessor, and its eight warps must hide every latency. Therefore fragments are double-buffered: while one
 /// half of a stage is multiplied, `ldmatrix` loads the fragments of the next half, even across the barrier.
@@ -43,11 +44,11 @@ const STAGES: u32 = 4;
 /// read the last fragments of the previous stage, which the next copies fill.
 ///
 /// A tile inside the matrix is copied without checks, so few instructions remain between the products. The copies are
-/// the first instructions of a step: after the `ldmatrix` of the second half, they would wait in the same queue. On an
-/// H100, both choices matter: with the copies after `ldmatrix`, 8192³ takes 1.03 times the time, and with additional
-/// bounds checks for all chunks 1.17 times.
+/// the first instructions of a step, because after the `ldmatrix` of the second half, they would wait in the same
+/// queue. On an H100, both choices matter for 8192³: the time grows by a factor of 1.03 with the copies after
+/// `ldmatrix`, and by a factor of 1.17 with bounds checks for all chunks.
 ///
-/// Rows must be multiples of 16 bytes, the unit of the copies. `gemm_unaligned` accepts any rows.
+/// Rows must be multiples of 16 bytes, the size of a copy. `gemm_unaligned` accepts rows of any length.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -95,7 +96,7 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
                 b.start_at_edge(tile_b);
             }
         }
-        // After the last tile, the group is empty, so that the number of groups in flight stays the same.
+        // After the last tile, this group is empty. It keeps the number of groups in flight constant.
         commit();
     };
     let next_stage = |offset: u32| if offset == (STAGES - 1) * STAGE_BYTES { 0 } else { offset + STAGE_BYTES };
@@ -128,7 +129,7 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
         let second_half = load(stage, 1);
         // SAFETY: all lanes of the warp execute the call together.
         unsafe { multiply_add::<A, 4, 4>(&mut sums, &first_half.0, &first_half.1) };
-        // The last step loads its first half again without need, which costs less than a branch in every step.
+        // The last step needlessly loads its first half again, which costs less than a branch in every step.
         stage = if k_start + DEPTH < k { next_stage(stage) } else { stage };
         wait::<{ STAGES - 2 }>();
         thread::sync_threads();
@@ -144,7 +145,7 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
-/// A thread's asynchronous copies of its `COUNT` chunks of each tile, one tile after another along `k`.
+/// A thread's asynchronous copies of its `COUNT` chunks of each tile. The tiles follow each other along `k`.
 ///
 /// With `K_MAJOR`, neighbors in a row of the matrix are neighbors along `k`.
 struct Copies<const COUNT: u32, const K_MAJOR: bool> {
@@ -152,7 +153,7 @@ struct Copies<const COUNT: u32, const K_MAJOR: bool> {
     from: *const u16,
     /// The number of elements from one row of the matrix to the next.
     columns: u32,
-    /// The number of rows and of columns of the matrix from the first chunk on. Zero or negative if the chunk is
+    /// The number of rows and columns of the matrix, counted from the first chunk. Zero or negative if the chunk is
     /// outside the matrix.
     rows_left: i32,
     columns_left: i32,
@@ -163,7 +164,7 @@ struct Copies<const COUNT: u32, const K_MAJOR: bool> {
 
 impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
     /// Returns the copies of tiles of a row-major matrix. The first row of the tiles (with `K_MAJOR`) or the first
-    /// column is `first`, and the rows of the tiles have `chunks` chunks.
+    /// column is `first`, and each row of a tile has `chunks` chunks.
     #[inline(always)]
     fn new(chunks: u32, matrix: *const u16, [rows, columns]: [u32; 2], first: u32) -> Self {
         let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
@@ -175,7 +176,7 @@ impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
             rows_left: rows as i32 - row as i32,
             columns_left: columns as i32 - col as i32,
             offset,
-            // A multiple of 8, so all chunks of a thread have the same swizzle.
+            // A multiple of 8, so that all chunks of a thread have the same swizzle.
             row_step: THREADS / chunks,
         }
     }
@@ -214,7 +215,8 @@ impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
     #[inline(always)]
     unsafe fn copy(&self, tile: Shared, i: u32, exists: bool) {
         let from = self.from.wrapping_add((i * self.row_step * self.columns) as usize).cast();
-        // SAFETY: the chunk is read only if it exists. Its place is in the tile, and no other thread writes there.
+        // SAFETY: the chunk is read only if it exists. Its destination is in the tile, and no other thread writes
+        // there.
         unsafe { copy_four(tile.byte_add(self.offset + i * THREADS * 16), from, exists) };
     }
 

@@ -22,8 +22,8 @@ use crate::tensor_core::{Bf16, Element, F16};
 /// the block's barrier, so that the first products start sooner.
 ///
 /// Measured on an H100 with CUDA ports, as times relative to the port of `gemm_persistent`: 0.967 for 8192³, 0.977 for
-/// 4096³ and 1.012 for 2048³. `gemm_fitted` has 0.974, 0.989 and 1.008. Filling the first stages early, without the
-/// other changes, has 0.993, 0.998 and 0.986.
+/// 4096³ and 1.012 for 2048³. `gemm_fitted` measures 0.974, 0.989 and 1.008. Filling the first stages early, without
+/// the other changes, measures 0.993, 0.998 and 0.986.
 ///
 /// # Safety
 /// See [`gemm`](super).

@@ -1,4 +1,4 @@
-//! Fitted tiles: a few rows less in each tile, so that the last round is as full as the previous rounds.
+//! Fitted tiles: each tile has slightly fewer rows, so that the last round is as full as the previous rounds.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
@@ -14,26 +14,28 @@ use crate::tensor_core::wgmma::{
 };
 use crate::tensor_core::{Bf16, Element, F16, Output, Shared, opaque};
 
-/// The number of stages in shared memory, and of boxes in a stage: two of one factor and four of the other.
+/// The number of stages in shared memory, and the number of bytes in a stage: two boxes of one factor and four of the
+/// other.
 pub(super) const STAGES: u32 = 4;
 pub(super) const STAGE_BYTES: u32 = 6 * BOX_BYTES;
 /// The number of warp groups that multiply, and the number of their warps.
 pub(super) const CONSUMERS: u32 = 2;
 pub(super) const CONSUMER_WARPS: u32 = CONSUMERS * WARP_GROUP / 32;
-/// The number of a consumer's boxes for the product in shared memory: one is written while the other is copied.
+/// The number of boxes per consumer in shared memory for the product: one is written while the other is copied.
 pub(super) const SLOTS: u32 = 2;
 /// The number of registers per thread, as in `gemm_warp_specialized`: 40 + 2 · 232 = 3 · 168.
 pub(super) const PRODUCER_REGISTERS: u32 = 40;
 pub(super) const CONSUMER_REGISTERS: u32 = 232;
-/// The number of a thread's sums for 128 rows × 64 columns, and for the 120 rows of the second half of a fitted tile.
+/// The number of sums per thread for 128 rows × 64 columns, and for the 120 rows of the second half of a fitted tile.
 pub(super) const SUMS: usize = 64;
 pub(super) const FITTED_SUMS: usize = 60;
 /// The number of boxes in a consumer's half of a tile: 256 (or 248) rows × 64 columns, or 128 × 128.
 pub(super) const HALF_BOXES: usize = 4;
-/// The order in which the boxes are copied. In a fitted tile, boxes 2 and 3 overlap in eight rows. So box 2 comes first
-/// and box 3 last: box 3 must wait until box 2 has been written, and two copies later that write is long complete.
+/// The order in which the boxes are copied. In a fitted tile, boxes 2 and 3 overlap in eight rows, so box 3 must wait
+/// until box 2 has been written. Therefore box 2 comes first and box 3 last: two copies later, the write of box 2 is
+/// long complete.
 const COPY_ORDER: [usize; HALF_BOXES] = [2, 0, 1, 3];
-/// The number of a thread's packed pairs in a box. 8 rows × 64 columns are two pairs per thread.
+/// The number of packed pairs per thread in a box. 8 rows × 64 columns are two pairs per thread.
 const BOX_PAIRS: usize = 16;
 /// The number of rows that box 3 of a fitted tile shares with box 2: a box has 64 rows, and only 56 rows remain.
 const SHARED_ROWS: u32 = 8;
@@ -43,10 +45,10 @@ const SHARED_PAIRS: usize = 2;
 const SHORT_SIDE: u32 = 128;
 /// The number of columns in a wide tile, and in a pair of tall tiles.
 const PAIR_COLUMNS: u32 = 256;
-/// The number of rows in a tall tile, whole or fitted, in groups of eight.
+/// The number of rows in a whole tall tile, in groups of eight.
 const WHOLE: u32 = 32;
 const FITTED: u32 = 31;
-/// The number of fitted tiles per 4096 rows, which are 16 fitted tiles and a wide tile: 16 · 248 + 128.
+/// The number of fitted tiles per 4096 rows. 4096 rows consist of 16 fitted tiles and a wide tile: 16 · 248 + 128.
 const FITTED_PER_PERIOD: u32 = 16;
 const PERIOD_ROWS: u32 = FITTED_PER_PERIOD * FITTED * 8 + SHORT_SIDE;
 /// The number of pairs of columns of tiles in a band. A band has 1024 columns of `b`, which stay in the L2 cache.
@@ -58,15 +60,15 @@ const ROTATION: u32 = 37;
 /// `gemm_persistent` with tiles of 248 rows if tiles of 256 rows would leave the last round half empty.
 ///
 /// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute these tiles in four rounds, and in the
-/// last round 16 multiprocessors are idle: 3 % of the time. The number of rows of the *second* factor of a warp-group
-/// product can be any multiple of eight. So here the tensor cores compute the transposed product: columns of `b` are
-/// the first factor, 64 per instruction, and rows of `a` are the second. `gemm_persistent` divides 4096 rows into 32
-/// bands of 128 rows. Here they are 16 rows of tall tiles with 248 rows and 128 columns, and a wide tile with 128 rows
-/// and 256 columns. So each 256 columns have 33 tiles, and the product has 528 tiles. These tiles fill four rounds, and
-/// each round takes 3 % less time (`Plan`).
+/// last round 16 multiprocessors are idle: 3 % of the time. The *second* factor of a warp-group product can have any
+/// number of rows that is a multiple of eight. So here the tensor cores compute the transposed product: columns of `b`
+/// are the first factor, 64 per instruction, and rows of `a` are the second. `gemm_persistent` divides 4096 rows into
+/// 32 bands of 128 rows. Here the 4096 rows are 16 rows of tall tiles with 248 rows and 128 columns, and a wide tile
+/// with 128 rows and 256 columns. So there are 33 tiles per 256 columns, and the product has 528 tiles. These tiles
+/// fill four rounds, and each round takes 3 % less time (`Plan`).
 ///
-/// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for 4096³
-/// and 1.008 for 2048³.
+/// Measured on an H100 with CUDA ports, as times relative to the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for
+/// 4096³ and 1.008 for 2048³.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -155,14 +157,14 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// The division of a product: each 256 columns have `tall` rows of two tall tiles, followed by `wide` wide tiles.
+/// The division of a product. Each 256 columns have `tall` rows of two tall tiles, followed by `wide` wide tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     /// The number of rows of a tall tile in groups of eight.
     groups: u32,
     tall: u32,
     wide: u32,
-    /// The number of pairs of columns of tall tiles, which have 256 columns each.
+    /// The number of pairs of tall-tile columns. Each pair covers 256 columns.
     pairs: u32,
 }
 
@@ -172,7 +174,7 @@ impl Plan {
     ///
     /// The host calls this function with the number of multiprocessors, and the kernel with the number of blocks. Both
     /// get the same plan. If there are fewer blocks than multiprocessors, the chosen plan takes one round for both
-    /// numbers, and the alternative takes at least the same time.
+    /// numbers, and the alternative takes at least as long.
     #[inline(always)]
     pub(super) fn of(m: u32, n: u32, blocks: u32) -> Self {
         let whole = Self::with(WHOLE, m / (WHOLE * 8), m, n);
@@ -203,8 +205,8 @@ impl Plan {
         self.tiles().div_ceil(blocks) * self.groups
     }
 
-    /// Returns tile number `index`. The bands are counted one after another, and the tiles within a band in row-major
-    /// order, tall tiles first.
+    /// Returns tile number `index`. The tiles are numbered band by band, and within a band in row-major order, tall
+    /// tiles first.
     #[inline(always)]
     fn tile(&self, index: u32) -> OutputTile {
         // At least 1, so that the divisions need no check.
@@ -229,7 +231,7 @@ impl Plan {
     }
 }
 
-/// A tile's first row, its first column and its form: wide (128 × 256), fitted (248 × 128), or else whole (256 × 128).
+/// A tile's first row, its first column and its shape: wide (128 × 256), fitted (248 × 128), or whole (256 × 128).
 #[derive(Clone, Copy)]
 pub(super) struct OutputTile {
     pub(super) row: u32,
@@ -259,7 +261,8 @@ impl BlockTiles {
     #[inline(always)]
     pub(super) fn next(&mut self, m: u32, n: u32) -> Option<OutputTile> {
         let blocks = thread::grid_dim_x().max(1);
-        // The sizes are opaque, so the compiler recomputes the plan for each tile, and its registers are free for sums.
+        // The sizes are opaque, so the compiler recomputes the plan for each tile. This frees the plan's registers for
+        // sums.
         let plan = Plan::of(opaque(m), opaque(n), blocks);
         let index = self.round_start + self.position;
         self.round_start += blocks;
@@ -323,7 +326,7 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
 }
 
 /// Starts the products of a full stage for a consumer's half of a tile in one group, and adds them to the sums. Unless
-/// `is_added`, the first product replaces the sums. Of the second sums, only the first `N` registers are used.
+/// `is_added`, the first product replaces the sums. In the second array of sums, only the first `N` registers are used.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
@@ -340,9 +343,9 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usi
     [f32; N]: Sums<A>,
 {
     const { assert!(N <= SUMS) };
-    // The boxes of `a` come first. Each of the two arrays of sums has 64 columns and 128 rows, or 120. In a wide tile,
-    // a consumer has 128 columns, and both arrays have the same rows. In a tall tile, a consumer has 64 columns, and
-    // the second array has the lower rows.
+    // The boxes of `a` come first. Each of the two arrays of sums covers 64 columns and 128 rows, or 120. In a wide
+    // tile, a consumer computes 128 columns, and both arrays cover the same rows. In a tall tile, a consumer computes
+    // 64 columns, and the second array covers the lower rows.
     let (first_b, second_b, second_a) = match tile.is_wide {
         true => (2 + 2 * consumer, 3 + 2 * consumer, 0),
         false => (4 + consumer, 4 + consumer, 2),
@@ -432,7 +435,7 @@ pub(super) unsafe fn store_boxes<C: Copy>(
 }
 
 /// Writes box number `STEP` of [`COPY_ORDER`] to shared memory and copies it to the product. The copy is still in
-/// flight when the function returns. `STEP` is a constant, so that the compiler knows the registers with the box's
+/// flight when the function returns. `STEP` is a constant, so that the compiler knows which registers hold the box's
 /// pairs.
 ///
 /// # Safety
@@ -463,7 +466,7 @@ pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
     unsafe {
         barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
         for quarter in 0..4 {
-            // Four matrices of 8 × 8: 16 rows of the product, and 16 columns for each warp.
+            // Four 8 × 8 matrices: 16 rows of the product, and 16 columns for each warp.
             let pairs = array::from_fn(|i| half.pairs[index * BOX_PAIRS + quarter * 4 + i]);
             let (row, chunk) = (quarter as u32 * 16 + lane / 16 * 8 + lane % 8, warp * 2 + lane / 8 % 2);
             stmatrix_transposed(Shared::of(slot).byte_add(swizzled_offset(row, chunk)), pairs);

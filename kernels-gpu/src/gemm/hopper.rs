@@ -95,8 +95,8 @@ impl<const STAGES: u32> Ring<STAGES> {
         self.full(STAGES + stage)
     }
 
-    /// Starts the copies that fill a stage with a slice of both factors. The slice begins at `k`, with the rows of `a`
-    /// from `row` on and the columns of `b` from `column` on. A box has 64 rows or columns.
+    /// Starts the copies that fill a stage with a slice of both factors. The slice starts at `k` and holds the rows of
+    /// `a` that start at `row` and the columns of `b` that start at `column`. A box has 64 rows or columns.
     ///
     /// # Safety
     /// The caller must ensure that the maps describe the factors as specified in [`gemm`](super) and that a stage has
@@ -222,7 +222,7 @@ pub(crate) const CONSUMER_BARRIER: u32 = 1;
 /// The product in global memory: a row-major matrix.
 #[derive(Clone, Copy)]
 pub(super) struct OutputMatrix<'a, C> {
-    /// The map of the matrix, which is used only if its rows are a multiple of 16 bytes.
+    /// The map of the matrix, used only if the matrix's rows are a multiple of 16 bytes.
     pub(super) map: &'a TensorMap,
     pub(super) data: *mut C,
     pub(super) rows: u32,
@@ -232,9 +232,9 @@ pub(super) struct OutputMatrix<'a, C> {
 /// Stores a warp group's 64 rows of sums directly from registers: pairs of neighbors, or single elements if pairs are
 /// not aligned.
 ///
-/// # Safety
 /// The caller must ensure that `c` points to `m` × `n` elements, and that no other thread writes the 64 rows and `2 *
-/// N` columns from `row` and `column` on. The sums must have the layout of [`Sums`](crate::tensor_core::wgmma::Sums).
+/// N` columns that start at `row` and `column`. The sums must have the layout of
+/// [`Sums`](crate::tensor_core::wgmma::Sums).
 #[inline(always)]
 pub(crate) unsafe fn store_from_registers<C: Output, const N: usize>(
     sums: &[f32; N],
@@ -274,9 +274,9 @@ pub(crate) unsafe fn store_from_registers<C: Output, const N: usize>(
     }
 }
 
-/// An element of the product whose boxes a warp group can write to shared memory.
+/// An element type of the product whose boxes a warp group can write to shared memory.
 pub(super) trait Staged: Output {
-    /// Writes the sums of box number `index`, 64 rows × 128 bytes, swizzled by 128 bytes.
+    /// Writes the sums of box number `index`, 64 rows × 128 bytes, with a 128-byte swizzle.
     ///
     /// # Safety
     /// The caller must ensure that all threads of the warp group call the function, and that `to` is a box of shared
@@ -284,8 +284,8 @@ pub(super) trait Staged: Output {
     unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared);
 }
 
-/// Implements `Staged` for elements of 16 bits: `stmatrix` stores four matrices of 8 × 8 at a time, which are 16 rows ×
-/// 16 columns.
+/// Implements `Staged` for 16-bit elements. `stmatrix` stores four 8 × 8 matrices at a time, which are 16 rows × 16
+/// columns.
 macro_rules! staged_by_stmatrix {
     ($element:ty) => {
         impl Staged for $element {
@@ -319,15 +319,15 @@ impl Staged for f32 {
                 let row = warp * 16 + lane / 4 + 8 * second_row as u32;
                 let offset = swizzled_offset(row, quarter as u32 * 2 + lane % 4 / 2) + lane % 2 * 8;
                 let pair = [sums[first + 2 * second_row], sums[first + 2 * second_row + 1]];
-                // SAFETY: the row and the chunk are in the box, and each lane writes different 8 bytes.
+                // SAFETY: the row and the chunk are in the box, and each lane writes a different 8 bytes.
                 unsafe { store_two_floats(to.byte_add(offset), pair) };
             }
         }
     }
 }
 
-/// Stores a warp group's 64 rows of sums through shared memory: writes one box after another to shared memory and
-/// copies it to the product. The last copies are still in flight when the function returns.
+/// Stores a warp group's 64 rows of sums through shared memory, one box after another. Each box is written to shared
+/// memory and copied to the product. The last copies are still in flight when the function returns.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group `consumer` call the function, and that no other thread
@@ -364,8 +364,8 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
     }
 }
 
-/// Copies a box from shared memory to the product. If the product's rows are a multiple of 16 bytes, starts a tensor
-/// copy, which is still in flight when the function returns. Otherwise copies element by element.
+/// Copies a box from shared memory to the product. If the product's rows are a multiple of 16 bytes, the function
+/// starts a tensor copy, which is still in flight when the function returns. Otherwise it copies element by element.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group call the function after [`tma::fence_shared`] and a

@@ -10,7 +10,7 @@ use rung::rung;
 use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, load_chunk, multiply_add, store_sums};
 use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, tile_corner};
 
-/// The number of rows and of columns of a block's tile of `c`.
+/// The number of rows and of columns in a block's tile of `c`.
 const SIDE: u32 = 128;
 /// The number of elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 32;
@@ -20,25 +20,25 @@ const CHUNK: u32 = 8;
 /// The number of chunks in a tile.
 const CHUNKS: u32 = SIDE * DEPTH / CHUNK;
 
-/// One instruction loads a fragment, without bank conflicts, because the tiles are swizzled.
+/// One instruction loads a fragment. The tiles are swizzled, so there are no bank conflicts.
 ///
-/// In `gemm_mma`, a warp loads a fragment of 512 bytes with four instructions, and if `b` is row-major, threads join
-/// its pairs. `ldmatrix` loads the whole fragment: each lane provides the address of 16 bytes, 8 elements, and the
+/// In `gemm_mma`, a warp loads a 512-byte fragment with four instructions, and if `b` is row-major, threads join its
+/// pairs. `ldmatrix` loads the whole fragment: each lane provides the address of 16 bytes (8 elements), and the
 /// hardware returns to each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For row-major `b`,
-/// `.trans` transposes each 8 × 8 matrix on the way. So for both layouts, a tile is a plain copy of global memory.
+/// `.trans` transposes each 8 × 8 matrix during the load. So for both layouts, a tile is a plain copy of global memory.
 ///
 /// # Bank conflicts
-/// `ldmatrix` takes one wavefront for every 8 rows of 16 bytes (*chunks*) if they are in different banks. The 32 banks
+/// `ldmatrix` takes one wavefront for every eight 16-byte rows (*chunks*) if they are in different banks. The 32 banks
 /// form one line of 128 bytes, 8 chunks. So shared memory is a grid with 8 columns of chunks, and a wavefront serves
-/// one chunk of each column. In a K-major tile of 32 elements per row, a line has two rows. Then one chunk from each of
-/// 8 rows lies in only two columns: 4 wavefronts.
+/// one chunk of each column. In a K-major tile of 32 elements per row, a line holds two rows. Then one chunk from each
+/// of 8 rows lies in only two columns, which takes 4 wavefronts.
 ///
 /// - *Padding* leaves one chunk free after each row. A row then has 5 chunks, and 8 rows begin in columns 0, 5, 2, 7,
 ///   4, 1, 6 and 3. There are no conflicts, but a tile needs a quarter more memory, which would cost one of the four
 ///   stages of `gemm_cp_async`.
 /// - A *swizzle* needs no additional memory. In line `i`, chunk `j` of a row is stored as chunk `j ^ i % 4` (`j ^ i %
-///   8` if a row has a whole line or more). Then the chunks of 8 rows are in four different columns of each half of the
-///   lines, so there are no conflicts. A step along `k`, or to other rows, is one exclusive or with a constant.
+///   8` if a row fills at least one line). Then the chunks of 8 rows are in four different columns of each half of the
+///   lines, so there are no conflicts. Moving along `k`, or to other rows, takes one exclusive or with a constant.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -101,7 +101,7 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
-/// Returns the offset in bytes of a chunk in a swizzled tile, whose rows have `chunks` chunks.
+/// Returns the offset in bytes of a chunk in a swizzled tile whose rows have `chunks` chunks.
 #[inline(always)]
 pub(super) const fn swizzled(chunks: u32, row: u32, chunk: u32) -> u32 {
     // The number of chunks that the swizzle permutes: the chunks of a row, or of a line of 128 bytes if a row is
@@ -111,7 +111,7 @@ pub(super) const fn swizzled(chunks: u32, row: u32, chunk: u32) -> u32 {
     (row * chunks + (chunk ^ (line % group))) * 16
 }
 
-/// Loads this thread's two chunks of a tile, whose rows have `chunks` chunks.
+/// Loads this thread's two chunks of a tile whose rows have `chunks` chunks.
 ///
 /// # Safety
 /// The caller must ensure that the matrix is row-major and has `rows * columns` elements.
@@ -142,7 +142,7 @@ unsafe fn load_chunks(
 #[inline(always)]
 unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2]) {
     let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
-    // The second chunk is a multiple of 8 rows below the first, so it has the same swizzle.
+    // The second chunk is below the first by a multiple of 8 rows, so it has the same swizzle.
     let to = tile.wrapping_byte_add(swizzled(chunks, row, chunk) as usize);
     // SAFETY: the tile has two chunks for each thread, and no other thread writes these chunks.
     unsafe {
@@ -151,8 +151,8 @@ unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2
     }
 }
 
-/// Loads `N` fragments from a swizzled tile, whose rows have `chunks` chunks: 16 · `N` rows of `a` or columns of `b`
-/// from `first` on, a multiple of 16. From each row or column, it loads the 16 elements of `step` along `k`.
+/// Loads `N` fragments from a swizzled tile whose rows have `chunks` chunks: 16 · `N` rows of `a` or columns of `b`,
+/// starting at `first`, a multiple of 16. From each row or column, it loads the 16 elements of `step` along `k`.
 ///
 /// With `K_MAJOR`, neighbors in a row of the tile are neighbors along `k`.
 ///
@@ -166,7 +166,7 @@ pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const
     first: u32,
     step: u32,
 ) -> [Fragment; N] {
-    // This lane addresses a chunk that is a row of the 8 × 8 matrix with number `lane / 8`.
+    // This lane passes the address of a chunk, which is a row of 8 × 8 matrix number `lane / 8`.
     let lane = thread::thread_idx_x() % 32;
     let (half, k_half) = halves::<IS_B>(lane / 8);
     let (row, chunk) = if K_MAJOR { (half * 8 + lane % 8, k_half) } else { (k_half * 8 + lane % 8, half) };
@@ -174,8 +174,8 @@ pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const
     array::from_fn(|i| {
         let x = first + i as u32 * mma::SIDE;
         let (row, col) = if K_MAJOR { (x, step * mma::SIDE) } else { (step * mma::SIDE, x) };
-        // A step of an even number of chunks in a row is an exclusive or, and a step of 16 rows does not change the
-        // swizzle.
+        // Advancing by an even number of chunks within a row is an exclusive or, and advancing by 16 rows does not
+        // change the swizzle.
         let offset = (offset ^ (col / CHUNK * 16)) + row * chunks * 16;
         let chunk = tile.byte_add(offset);
         // SAFETY: the chunk is in the tile, and all lanes of the warp execute the call together.

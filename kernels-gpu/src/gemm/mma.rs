@@ -10,7 +10,7 @@ use rung::rung;
 use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, load_chunk, multiply_add, store_sums};
 use crate::tensor_core::{BAND, Bf16, F16, Output, tile_corner};
 
-/// The number of rows and of columns of a block's tile of `c`.
+/// The number of rows and of columns in a block's tile of `c`.
 const SIDE: u32 = 128;
 /// The number of elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 32;
@@ -25,21 +25,21 @@ const PAIRS_STRIDE: u32 = SIDE + 8;
 ///
 /// `mma.sync` takes fragments from a warp's registers and adds the 2048 products to 16 × 8 sums. With this instruction,
 /// a multiprocessor of compute capability 8.0 does 1024 multiply-adds per cycle, and a multiprocessor of 9.0 does more.
-/// Their CUDA cores do 64 and 128. The remaining optimization is the way in which fragments reach the registers.
+/// Their CUDA cores do 64 and 128. What remains to be optimized is how fragments reach the registers.
 ///
 /// A block of 8 warps computes 128 × 128 elements of `c`, and each warp computes 64 × 32 of these elements. For 16
 /// elements along `k`, a warp reads 64 rows of `a` and 32 columns of `b` from shared memory, 3 KB. Shared memory
-/// delivers 128 bytes per cycle: 24 cycles for 16 `mma.sync`, 32768 multiply-adds. So these tiles are close to the
-/// limit of shared memory, and larger warp tiles (`gemm_cp_async`) go beyond it. A register holds two neighbors along
-/// `k`, which a lane loads as one word, so 16 `mma.sync` need 24 loads.
+/// delivers 128 bytes per cycle, so this takes 24 cycles for 16 `mma.sync` (32768 multiply-adds). So these tiles are
+/// close to the limit of shared memory, and larger warp tiles (`gemm_cp_async`) go beyond it. A register holds two
+/// neighbors along `k`, which a lane loads as one word, so 16 `mma.sync` need 24 loads.
 ///
 /// # Bank conflicts
-/// Lane `l` reads pair `l % 4` of row `l / 4`: 8 rows, 4 words of each. With rows of 64 bytes, every second row begins
-/// in the same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and 8 rows begin in
-/// banks 0, 20, 8, 28, 16, 4, 24 and 12: the 32 words are in 32 banks.
+/// Lane `l` reads pair `l % 4` of row `l / 4`, so a warp reads 4 words from each of 8 rows. With 64-byte rows, every
+/// second row begins in the same bank, and a load takes 4 wavefronts. With 16 bytes of padding, a row has 20 words, and
+/// 8 rows begin in banks 0, 20, 8, 28, 16, 4, 24 and 12. So the 32 words are in 32 banks.
 ///
 /// If `b` is row-major, the two elements of a pair are in two rows of memory. A thread reads both rows and joins the
-/// pairs before the stores. So row `i` of the tile has the pairs of elements `2 i` and `2 i + 1` along `k`. From this
+/// pairs before the stores. So row `i` of the tile holds the pairs of elements `2 i` and `2 i + 1` along `k`. From this
 /// tile, lane `l` reads word `l / 4` of row `l % 4`. With 8 words of padding, rows are 8 banks apart.
 ///
 /// # Safety
@@ -77,7 +77,7 @@ pub unsafe fn gemm_mma<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     let from_b = first_word::<COLUMN_MAJOR>(tile_b, warp_col);
     let mut sums = [[[[0.0; 4]; 2]; 2]; 4];
     for k_start in (0..k).step_by(DEPTH as usize) {
-        // The loads come before the barrier, so that they overlap with the multiplications of other warps.
+        // The loads come before the barrier, so that they overlap the multiplications of other warps.
         // SAFETY: the matrices have the sizes m * k and k * n.
         let (loaded_a, loaded_b) = unsafe {
             let loaded_a = load_chunks::<true>(a.cast(), [m, k], tile_row, k_start);
@@ -114,16 +114,16 @@ fn first_chunk<const K_MAJOR: bool>() -> (u32, u32) {
     let chunks_in_row = if K_MAJOR { DEPTH } else { SIDE } / CHUNK;
     let (row, chunk) = (thread::thread_idx_x() / chunks_in_row, thread::thread_idx_x() % chunks_in_row);
     if K_MAJOR {
-        // In a wavefront, eight lanes store 128 bytes: chunks of two rows. Rows that are 4 apart are in different
-        // banks.
+        // In a wavefront, eight lanes store 128 bytes, which are chunks of two rows. Rows that are 4 apart are in
+        // different banks.
         (row / 8 * 8 + row % 2 * 4 + row / 2 % 4, chunk * CHUNK)
     } else {
         (row * 2, chunk * CHUNK)
     }
 }
 
-/// Loads this thread's two chunks of a tile: in rows `SIDE / 2` apart if the tile is K-major, otherwise in neighboring
-/// rows.
+/// Loads this thread's two chunks of a tile. They are in rows `SIDE / 2` apart if the tile is K-major, and otherwise in
+/// neighboring rows.
 ///
 /// # Safety
 /// The caller must ensure that the matrix is row-major and has `rows * columns` elements.
@@ -193,11 +193,11 @@ fn first_word<const K_MAJOR: bool>(tile: *const u32, first: u32) -> *const u32 {
     tile.wrapping_add(((first + lane / 4) * x_stride + lane % 4 * pair_stride) as usize)
 }
 
-/// Loads a fragment: 16 rows of `a` or columns of `b`, which start `distance` after the `first` of [`first_word`]. From
+/// Loads a fragment: 16 rows of `a` or columns of `b` that start `distance` after the `first` of [`first_word`]. From
 /// each row or column, it loads the 16 elements of `step` along `k`.
 ///
 /// # Safety
-/// The caller must ensure that all of the tile has been written, and that the rows or columns are in it.
+/// The caller must ensure that the whole tile has been written, and that the rows or columns are in it.
 #[inline(always)]
 unsafe fn load_fragment<const K_MAJOR: bool, const IS_B: bool>(
     first_word: *const u32,

@@ -1,11 +1,11 @@
-//! One thread for each element of the product, on CUDA cores.
+//! One thread per element of the product, on CUDA cores.
 
 use cuda_std::{GpuFloat, thread};
 use rung::rung;
 
 use crate::tensor_core::{Bf16, Element, F16, Output, Tf32};
 
-/// The number of rows and of columns of a block's tile of `c`. Each warp computes a row of the tile, so neighboring
+/// The number of rows and of columns in a block's tile of `c`. Each warp computes a row of the tile, so neighboring
 /// lanes compute neighboring columns.
 const ROWS: u32 = 8;
 const COLUMNS: u32 = 32;
@@ -13,9 +13,9 @@ const COLUMNS: u32 = 32;
 /// The naive start: a thread multiplies a row of `a` by a column of `b`.
 ///
 /// A thread converts each pair of elements to 32-bit floats and adds their product to its sum. `matmul_naive` does the
-/// same with twice the bytes. In each step, all lanes of a warp read the same element of `a`, one sector. If `b` is
-/// row-major, the lanes read 32 neighboring elements of `b`: 64 bytes, two sectors. The limit is the number of requests
-/// to the L1 cache, two loads for each multiply-add.
+/// same with elements of twice the size. In each step, all lanes of a warp read the same element of `a` (one sector).
+/// If `b` is row-major, the lanes read 32 neighboring elements of `b`: 64 bytes, or two sectors. The number of requests
+/// to the L1 cache limits the speed, because each multiply-add takes two loads.
 ///
 /// # Safety
 /// See [`gemm`](super).

@@ -15,20 +15,20 @@ use crate::tensor_core::{BAND, Bf16, F16, Tf32, tile_corner};
 
 /// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// The number of a consumer's boxes for the product: one is written while the other is copied.
+/// The number of boxes per consumer for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
 
-/// `gemm_warp_specialized` with one block per multiprocessor. Each block computes one tile after another and stores the
-/// tiles with tensor copies.
+/// `gemm_warp_specialized` with one block per multiprocessor. Each block computes several tiles, one after another, and
+/// stores them with tensor copies.
 ///
-/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end, the tensor cores wait until the sums
-/// are stored, in pieces of 4 bytes. With one block per multiprocessor, nothing hides these waits.
+/// A block of `gemm_warp_specialized` first fills its pipeline. At its end, the tensor cores wait until the sums are
+/// stored, 4 bytes at a time. With only one resident block per multiprocessor, nothing hides these waits.
 ///
 /// Here the grid has one block per multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks` and
 /// so on. The producer continues with the next tile at once, so the stages are full when the consumers start the next
 /// tile. The consumers pack the sums and store them with `stmatrix` to boxes without bank conflicts. The TMA copies the
-/// boxes to the product in whole rows of 128 bytes while the next products run (`store_through_shared`). Tiles are
-/// counted in bands of eight rows (`tile_corner`), so that the tiles of a round share data in the L2 cache.
+/// boxes to the product in whole 128-byte rows while the next products run (`store_through_shared`). Tiles are numbered
+/// in bands of eight rows (`tile_corner`), so that the tiles of a round share data in the L2 cache.
 ///
 /// # Safety
 /// See [`gemm`](super).

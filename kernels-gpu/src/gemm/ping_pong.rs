@@ -13,7 +13,7 @@ use crate::tensor_core::{BAND, Bf16, Element, F16, Tf32, tile_corner};
 
 /// The number of warp groups that multiply.
 const CONSUMERS: u32 = 2;
-/// The number of rows in a tile, and of the boxes in a stage that hold these rows.
+/// The number of rows in a tile, and the number of a stage's boxes that hold these rows.
 const ROWS: u32 = 128;
 const A_BOXES: u32 = ROWS / BOX_ROWS;
 /// The number of columns in a wide tile and in a narrow tile.
@@ -25,7 +25,7 @@ const NARROW_STAGES: u32 = 6;
 /// The number of boxes for the product: one per consumer is enough, because the consumer stores while the other
 /// consumer multiplies.
 const OUTPUT_BOXES: u32 = CONSUMERS;
-/// A thread's sums for half the rows of a tile, wide or narrow.
+/// A thread's sums for half of the rows of a wide or narrow tile.
 pub(super) type WideSums = [f32; WIDE as usize / 2];
 pub(super) type NarrowSums = [f32; NARROW as usize / 2];
 /// The number of registers per thread: 24 + 2 · 240 = 3 · 168, as in `gemm_warp_specialized`. A consumer needs more
@@ -54,14 +54,14 @@ pub(super) const SHARED_BYTES: u32 = {
 /// time. The tensor cores idle for 2500 to 2900 cycles between the last product of a tile and the first product of the
 /// next tile. If k is 1024, this is a seventh of the time.
 ///
-/// Here each consumer has whole tiles of 128 rows ("ping-pong", as in CUTLASS). When a consumer has started the last
-/// products of its tile, it lets the other consumer begin, and stores its sums while the other consumer multiplies.
-/// This order has a second purpose. A thread that waits for a stage knows the phase only by its parity. So the thread
-/// must not begin to wait while the stage is still more than one phase earlier.
+/// Here each consumer computes whole tiles of 128 rows ("ping-pong", as in CUTLASS). When a consumer has started the
+/// last products of its tile, it lets the other consumer begin, and stores its sums while the other consumer
+/// multiplies. This order has a second purpose. A thread that waits for a stage knows the phase only by its parity. So
+/// the thread must not begin to wait while the stage still lags by more than one phase.
 ///
-/// A tile with 192 columns needs 53 bytes from the L2 cache per cycle of its products, and a tile with 128 columns
-/// needs 64. The kernel uses narrow tiles if they fill the multiprocessors enough better that the product ends sooner
-/// (`is_wide`).
+/// Per cycle of its products, a tile with 192 columns needs 53 bytes from the L2 cache, and a tile with 128 columns
+/// needs 64. The kernel uses narrow tiles only if they occupy the multiprocessors so much better that the product ends
+/// sooner (`is_wide`).
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -279,7 +279,7 @@ const fn count_tiles(m: u32, n: u32, columns: u32) -> u32 {
     m.div_ceil(ROWS) * n.div_ceil(columns)
 }
 
-/// Returns the number of tiles of a launch: at least one.
+/// Returns the number of tiles of a launch, at least 1.
 pub(super) fn tiles_of(launch: &LaunchRequest<'_>) -> u32 {
     let (m, n) = (launch.length(0) as u32, launch.length(1) as u32);
     launch.count_tiles(ROWS, if is_wide(m, n, launch.device.multiprocessors) { WIDE } else { NARROW })

@@ -20,8 +20,8 @@ const WARPS: u32 = 384 / 32;
 /// The number of elements in 16 bytes.
 const CHUNK: u32 = 8;
 
-/// The words of the workspace: the number of groups of rows that blocks have taken, of groups that have been copied,
-/// and of blocks that are done.
+/// The words of the workspace: the number of groups of rows that blocks have taken, the number of groups that have been
+/// copied, and the number of blocks that are done.
 const TAKEN: usize = 0;
 const COPIED: usize = 1;
 const DONE: usize = 2;
@@ -29,20 +29,20 @@ const DONE: usize = 2;
 /// `gemm_ping_pong`, after a copy of each factor that no tensor map can describe.
 ///
 /// A tensor map requires rows that are a multiple of 16 bytes. For other factors, only the rungs that compute addresses
-/// remain (`gemm_small_blocks`, `gemm_wgmma`). For 1000 × 1100 × 1301, these rungs take three times the time of
-/// `gemm_ping_pong` for 1000 × 1104 × 1304.
+/// remain (`gemm_small_blocks`, `gemm_wgmma`). For 1000 × 1100 × 1301, these rungs take three times as long as
+/// `gemm_ping_pong` takes for 1000 × 1104 × 1304.
 ///
 /// Here the kernel first copies such a factor to memory where each row is padded with zeros to the next multiple of 16
-/// bytes. The copy reads and writes 2 bytes for each element of the factor, and each element takes part in `m` or `n`
+/// bytes. The copy reads and writes only 2 bytes per element of the factor, and each element is used in `m` or `n`
 /// multiplications. Blocks take groups of rows from a counter until no group remains. Then each block's producer waits
 /// until all rows have been copied, and the block continues as in `gemm_ping_pong`, with maps of the copies. No block
-/// waits for a block that has not begun: only running blocks take rows, and each block copies the rows that it has
+/// waits for a block that has not started: only running blocks take rows, and each block copies the rows that it has
 /// taken.
 ///
 /// # Safety
 /// See [`gemm`](super). `workspace` points to three zero words. If the rows of a factor are a multiple of 8 elements,
-/// the map describes the factor. Otherwise there is memory for a copy with rows rounded up to the next multiple, and
-/// the map describes the copy.
+/// the map describes the factor. Otherwise the map describes the factor's copy, and there is memory for this copy, with
+/// rows rounded up to the next multiple of 8 elements.
 #[rung(
     after = gemm_ping_pong,
     lesson = "rows that no tensor map can describe are copied first, so tensor copies work for any size",
@@ -106,8 +106,8 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
 /// Takes groups of rows of both factors from a counter and copies them, until no group remains.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call the function, and that the factors and the memory of their
-/// copies exist. `workspace` must be the workspace of [`gemm_repacked`](self).
+/// The caller must ensure that all threads of the block call the function, and that the factors and the memory for
+/// their copies exist. `workspace` must be the workspace of [`gemm_repacked`](self).
 #[inline(always)]
 unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
     let is_first_thread = thread::thread_idx_x() == 0;
@@ -148,20 +148,20 @@ unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
 }
 
 /// Returns the number of blocks: one per multiprocessor, or fewer if there are fewer tiles and fewer groups of rows to
-/// copy. The number is enough for a row-major and for a column-major `b`.
+/// copy. The number is enough for both a row-major and a column-major `b`.
 fn blocks(launch: &LaunchRequest<'_>) -> u32 {
     let [m, n, k] = [0, 1, 2].map(|dimension| launch.length(dimension) as u32);
     let groups = row_groups(m, k) + row_groups(k, n).max(row_groups(n, k));
     tiles_of(launch).max(groups).min(launch.device.multiprocessors)
 }
 
-/// Returns the number of groups of rows of a factor that are copied: 0 if a tensor map can describe the factor.
+/// Returns the number of groups of rows of a factor to be copied, which is 0 if a tensor map can describe the factor.
 #[inline(always)]
 fn row_groups(rows: u32, columns: u32) -> u32 {
     if columns.is_multiple_of(CHUNK) { 0 } else { rows.div_ceil(WARPS) }
 }
 
-/// A factor in memory, and the memory of its copy.
+/// A factor in memory, and the memory for its copy.
 #[derive(Clone, Copy)]
 struct Factor {
     from: *const u16,
@@ -171,13 +171,13 @@ struct Factor {
 }
 
 impl Factor {
-    /// Returns the number of groups of rows that are copied.
+    /// Returns the number of groups of rows to be copied.
     #[inline(always)]
     fn groups(&self) -> u32 {
         row_groups(self.rows, self.columns)
     }
 
-    /// Copies a group of rows: one row for each warp, 16 bytes at a time for each lane.
+    /// Copies a group of rows. Each warp copies one row, and each lane 16 bytes at a time.
     ///
     /// # Safety
     /// The caller must ensure that all threads of the block call the function, that the factor exists, and that no
@@ -200,8 +200,8 @@ impl Factor {
 
     /// Returns eight elements of a row, with zeros after the end of the row.
     ///
-    /// The elements can begin at any address, but loads of 16 bytes must begin at a multiple of 16. So the function
-    /// loads the two aligned 16-byte words that contain the elements, and shifts them.
+    /// The elements can begin at any address, but 16-byte loads must begin at a multiple of 16. So the function loads
+    /// the two aligned 16-byte words that contain the elements, and shifts them.
     ///
     /// # Safety
     /// The caller must ensure that the factor has the row and the first of the elements.
@@ -234,10 +234,10 @@ impl Factor {
     }
 }
 
-/// Returns 16 of 32 bytes, from byte `begin` on. `begin` is an even number below 16.
+/// Returns 16 of 32 bytes, starting at byte `begin`, which is an even number below 16.
 #[inline(always)]
 fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], begin: u32) -> [u32; 4] {
-    // The selection uses masks, because an index into an array would put the array into local memory.
+    // The selection uses masks, because indexing an array at run time would put the array into local memory.
     let mask = |bit: u32| if begin & bit == 0 { 0 } else { u32::MAX };
     let select = |mask: u32, early: u32, late: u32| early ^ (early ^ late) & mask;
     let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(early, late)| select(mask(8), early, late));

@@ -19,31 +19,31 @@ use crate::tensor_core::{BAND, Bf16, load, store, tile_corner};
 
 /// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// The number of a consumer's boxes for the product: one is written while the other is copied.
+/// The number of boxes per consumer for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
-/// The cost of handing sums over to another block, as a number of stages that take the same time.
+/// The cost of handing sums over to another block, as the number of stages that take the same time.
 const HANDOVER_STAGES: u32 = 12;
 
 /// `gemm_persistent`, but the tiles that do not fill a round are divided along k.
 ///
 /// 8192 × 8192 elements are 2048 tiles of 128 × 256. 132 multiprocessors compute these tiles in 15.5 rounds: in the
-/// last round, `gemm_persistent` leaves 64 multiprocessors idle for the time of a tile, 3 % of the total time. With
+/// last round, `gemm_persistent` leaves 64 multiprocessors idle while one tile is computed, 3 % of the total time. With
 /// slightly more than 16 rounds, the loss would be 6 %.
 ///
 /// Here the tiles beyond the whole rounds come first, as one sequence of stages that all blocks share evenly
 /// ("stream-K": Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense
-/// Matrix-Matrix Multiplication on the GPU*, 2023). A block's share begins inside one tile and ends inside another. If
-/// a block has some of a tile's stages, but not the last stage, it hands its sums over through memory. The block with
-/// the last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block processes its
-/// share from the end to the beginning, so it hands over first and waits last. The block waits only for blocks with
-/// smaller numbers, which were launched earlier.
+/// Matrix-Matrix Multiplication on the GPU*, 2023). A block's share can begin inside one tile and end inside another.
+/// If a block computes some of a tile's stages, but not the last stage, it hands its sums over through memory. The
+/// block with the last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block
+/// processes its share from the end to the beginning, so it hands over first and waits last. The block waits only for
+/// blocks with smaller numbers, which were launched earlier.
 ///
-/// Handing sums over costs some microseconds. Tiles are not divided if the idle multiprocessors of a last round would
-/// cost less, or if there is no whole round.
+/// Handing sums over takes a few microseconds. Tiles are not divided if the idle multiprocessors of the last round
+/// would cost less, or if there is no whole round.
 ///
 /// # Safety
-/// See [`gemm`](super). `workspace` has a zero word for each consumer of each block, and `parts` has 64 × 256 elements
-/// for each consumer of each block. All blocks of the grid run at the same time.
+/// See [`gemm`](super). For each consumer of each block, `workspace` points to a zero word and `parts` to 64 × 256
+/// elements. All blocks of the grid run at the same time.
 #[rung(
     after = gemm_persistent,
     lesson = "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
@@ -155,9 +155,9 @@ struct Piece {
 #[derive(Clone, Copy)]
 struct Division {
     tiles: u32,
-    /// The number of stages of a tile.
+    /// The number of stages in a tile.
     depth: u32,
-    /// The number of tiles that are divided along k. They are the first tiles.
+    /// The number of tiles that are divided along k. These tiles come first.
     divided: u32,
 }
 
@@ -172,13 +172,13 @@ impl Division {
     fn new(tiles: u32, depth: u32) -> Self {
         let blocks = blocks();
         let leftover = tiles % blocks;
-        // The division of the last tiles saves the time of the idle blocks, spread over all blocks.
+        // Dividing the last tiles saves the time of the idle blocks, spread over all blocks.
         let gain = (blocks - leftover) * depth;
         let divided = if tiles > blocks && leftover > 0 && gain > HANDOVER_STAGES * blocks { leftover } else { 0 };
         Self { tiles, depth: depth.max(1), divided }
     }
 
-    /// Returns the first stage of a block's share, counted through all divided tiles. The share ends where the next
+    /// Returns the first stage of a block's share, numbered across all divided tiles. The share ends where the next
     /// block's share begins.
     #[inline(always)]
     fn start(&self, block: u32) -> u32 {
@@ -189,7 +189,7 @@ impl Division {
     /// Returns the pieces of a block.
     #[inline(always)]
     fn pieces(self, block: u32) -> Pieces {
-        // The divisions have 64 bits and are slow, and most shapes do not need them.
+        // The divisions are 64-bit and slow, and most shapes do not need them.
         let (start, end) = if self.divided > 0 { (self.start(block), self.start(block + 1)) } else { (0, 0) };
         Pieces { division: self, start, end, tile: self.divided + block }
     }
@@ -225,7 +225,7 @@ impl Pieces {
 /// The memory through which a consumer hands its sums over to the same consumer of another block.
 #[derive(Clone, Copy)]
 struct Handover {
-    /// A flag for each consumer of each block, which is 1 if the consumer's sums have been written.
+    /// A flag for each consumer of each block. The flag is 1 when the consumer's sums have been written.
     workspace: *mut u32,
     /// The sums of each consumer of each block.
     parts: *mut f32,
@@ -233,8 +233,9 @@ struct Handover {
 }
 
 impl Handover {
-    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The distance to
-    /// the thread's next four sums is 128 times four sums, so that neighboring threads access neighboring memory.
+    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The thread's
+    /// next four sums follow after the first four sums of all 128 threads, so that neighboring threads access
+    /// neighboring memory.
     #[inline(always)]
     fn of_block(self, block: u32) -> (*mut u32, *mut f32) {
         let index = block * CONSUMERS + self.consumer;
@@ -272,7 +273,7 @@ impl Handover {
         let (mut other, mut missing) = (block, stages);
         while missing > 0 {
             other -= 1;
-            // Some blocks can have no stages.
+            // Some blocks may have no stages.
             let stages = (division.start(other + 1) - division.start(other)).min(missing);
             if stages > 0 {
                 // SAFETY: the called functions have the same requirements as this function.

@@ -7,26 +7,25 @@ use rung::rung;
 
 use crate::tensor_core::{BAND, Bf16, Element, F16, Output, Tf32, Wide, load, opaque, tile_corner};
 
-/// The number of rows and of columns of a block's tile of `c`.
+/// The number of rows and of columns in a block's tile of `c`.
 const SIDE: u32 = 128;
 /// The number of elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 16;
 const THREADS: u32 = 256;
 /// The number of floats from one element along `k` to the next in shared memory. The padding of 4 floats spreads the
-/// stores of a warp, 8 elements along `k` of 4 rows, over all 32 banks. A multiple of 4 keeps reads of 16 bytes
-/// aligned.
+/// stores of a warp (8 elements along `k` of 4 rows) over all 32 banks. A multiple of 4 keeps 16-byte reads aligned.
 const STRIDE: u32 = SIDE + 4;
 const TILE_FLOATS: usize = (DEPTH * STRIDE) as usize;
 
 /// A block computes 128 × 128 elements of `c`, and each of its 256 threads computes 8 × 8 of these elements.
 ///
 /// In `gemm_naive`, each multiply-add waits for two loads. Here a block reads 2 · 128 · 16 elements for 16 elements
-/// along `k`: 8 KB of 16-bit elements for 262144 multiply-adds, 32 multiply-adds per byte. The ridge of an H200's
-/// roofline for FP32 is at about 7 (67 TFLOP/s over 4.8 TB/s, two operations per multiply-add). A thread reads 16
-/// floats from shared memory for 64 multiply-adds, with four reads of 16 bytes.
+/// along `k`. These are 8 KB of 16-bit elements for 262144 multiply-adds, or 32 multiply-adds per byte. The ridge point
+/// of an H200's FP32 roofline is at about 7 (67 TFLOP/s over 4.8 TB/s, two operations per multiply-add). A thread reads
+/// 16 floats from shared memory for 64 multiply-adds, with four 16-byte reads.
 ///
 /// Elements are converted when they are stored in the tiles, once for 128 uses. So the tiles hold 32-bit floats, and
-/// the inner loop is the same as in a product of floats: narrow elements only save bytes of global memory. The CUDA
+/// the inner loop is the same as in a product of floats: narrow elements only reduce global memory traffic. The CUDA
 /// cores of a multiprocessor do 128 multiply-adds per cycle. Its tensor cores, which the next rungs use, do 2048.
 ///
 /// # Safety
@@ -54,8 +53,8 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let tid = thread::thread_idx_x();
     let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
-    // A thread's eight rows are four neighbors, and four more neighbors half a tile further. The same holds for
-    // columns.
+    // A thread's eight rows are four neighbors, and the four neighbors half a tile further down. The same applies to
+    // its columns.
     let (thread_row, thread_col) = (tid / 16 * 4, tid % 16 * 4);
     let offset = |i: usize| i as u32 / 4 * (SIDE / 2) + i as u32 % 4;
 
@@ -95,10 +94,10 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Returns four neighbors in a tile, and the four neighbors half a tile further, of element `step` along `k`.
+/// Returns, for element `step` along `k`, four neighbors in a tile and the four neighbors half a tile further on.
 ///
 /// # Safety
-/// The caller must ensure that all of the tile has been written, that `step` < `DEPTH`, and that `first` is a multiple
+/// The caller must ensure that the whole tile has been written, that `step` < `DEPTH`, and that `first` is a multiple
 /// of 4 below `SIDE / 2`.
 #[inline(always)]
 unsafe fn load_eight(tile: *const f32, step: u32, first: u32) -> [[f32; 4]; 2] {
@@ -107,8 +106,8 @@ unsafe fn load_eight(tile: *const f32, step: u32, first: u32) -> [[f32; 4]; 2] {
     unsafe { [load(from), load(from.wrapping_add(SIDE as usize / 2))] }
 }
 
-/// Converts a tile to 32-bit floats and stores it: `SIDE` rows of `a` or columns of `b` from `first` on, with the
-/// elements from `k_start` on. Elements outside the matrix are 0.
+/// Converts a tile to 32-bit floats and stores it: `SIDE` rows of `a` or columns of `b`, starting at `first`, with
+/// their elements along `k`, starting at `k_start`. Elements outside the matrix are 0.
 ///
 /// `count` is the number of rows of `a`, or of columns of `b`. With `K_MAJOR`, neighbors in memory are neighbors along
 /// `k`.
@@ -134,7 +133,7 @@ unsafe fn store_tile<A: Element, const K_MAJOR: bool>(
             (tid % SIDE, tid / SIDE + i * (THREADS / SIDE))
         }
     };
-    // All loads come before the first store, so they are in flight together.
+    // All loads come before the first store, so they are in flight at the same time.
     let mut elements = [0.0; ELEMENTS];
     for (i, element) in elements.iter_mut().enumerate() {
         let (x, depth) = position(i);

@@ -12,15 +12,15 @@ use crate::tensor_core::{BAND, Bf16, tile_corner};
 /// The number of stages in shared memory.
 const STAGES: u32 = 3;
 
-/// A warp group computes a tile of 128 × 128 from stages that tensor copies fill. The warp group's first thread starts
-/// the copies.
+/// A warp group computes a 128 × 128 tile from stages that tensor copies fill. The warp group's first thread starts the
+/// copies.
 ///
 /// In `gemm_wgmma`, the 128 threads compute 2048 addresses for each stage, check each address against the edges, and
 /// issue the copies. These steps take about thirty instructions per thread for every four products, which keep the
 /// tensor cores busy for 512 cycles.
 ///
 /// Hopper has a copy engine in each multiprocessor, the Tensor Memory Accelerator (TMA). The host describes both
-/// factors with tensor maps, and one thread names the corner of a box. The TMA computes the addresses, fills in zeros
+/// factors with tensor maps, and one thread passes the corner of a box. The TMA computes the addresses, fills in zeros
 /// at the edges, and writes the box with the swizzle that the tensor cores expect. The TMA reports arrived bytes to an
 /// `mbarrier` in shared memory, at which all threads wait. Two blocks share a multiprocessor: while one waits, the
 /// other multiplies.

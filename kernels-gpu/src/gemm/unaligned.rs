@@ -20,14 +20,15 @@ const THREADS: u32 = WARP_ROWS * WARP_COLUMNS * 32;
 const DEPTH: u32 = 32;
 /// The number of elements in 16 bytes.
 pub(super) const CHUNK: u32 = 8;
-/// The number of bytes in shared memory from one chunk of a thread to its next chunk: one chunk for each thread.
+/// The number of bytes in shared memory from one chunk of a thread to its next chunk: one chunk for each thread of the
+/// block.
 const STEP_BYTES: u32 = THREADS * 16;
 /// The number of stages in shared memory, as in `gemm_cp_async`.
 const STAGES: u32 = 4;
 /// The number of bytes for each row of `a` and column of `b` in a stage: its elements, and 16 bytes for its tail.
 const ROW_BYTES: u32 = DEPTH * 2 + 16;
 
-/// `gemm_cp_async` for rows of any length: copies begin early, at a multiple of 16 bytes, and threads realign the data.
+/// `gemm_cp_async` for rows of any length. Copies begin early, at a multiple of 16 bytes, and threads realign the data.
 ///
 /// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of the size. Rows with an odd number of
 /// elements can begin at any multiple of 2 bytes. `gemm_cp_async` does not accept such rows. Here the alignment of the
@@ -37,7 +38,7 @@ const ROW_BYTES: u32 = DEPTH * 2 + 16;
 /// - 8 bytes: two copies of 8 bytes per chunk.
 /// - 4 or 2 bytes: one 16-byte copy per chunk, which begins at the multiple of 16 before the chunk. So the end of a
 ///   chunk is in the next chunk's copy. After the last chunk of a row of the tile, one more copy fetches 16 bytes, the
-///   row's *tail*. When a stage has arrived, each thread joins the end of its copy and the start of the next lane's
+///   row's *tail*. When a stage has arrived, each thread joins the end of its copy with the start of the next lane's
 ///   copy.
 ///
 /// The pipeline is compiled once for each method, so that the loop for 16 bytes does not contain the other two methods.
@@ -68,12 +69,12 @@ pub unsafe fn gemm_unaligned<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>
     unsafe { multiply_tile::<A, C, COLUMN_MAJOR, 4, 4>(a, b, c, [m, n, k]) };
 }
 
-/// Returns the number of rows in a block's tile of `c` if its warp tiles have `fragments` fragments of `a`.
+/// Returns the number of rows in a block's tile of `c` if each warp tile has `fragments` fragments of `a`.
 pub(super) const fn rows(fragments: usize) -> u32 {
     WARP_ROWS * mma::SIDE * fragments as u32
 }
 
-/// Returns the number of columns in a block's tile of `c` if its warp tiles have `fragments` fragments of `b`.
+/// Returns the number of columns in a block's tile of `c` if each warp tile has `fragments` fragments of `b`.
 pub(super) const fn columns(fragments: usize) -> u32 {
     WARP_COLUMNS * mma::SIDE * fragments as u32
 }
@@ -113,7 +114,8 @@ pub(super) unsafe fn multiply_tile<
     }
 }
 
-/// The pipeline of `gemm_cp_async`. The changes: the copies depend on the alignment, and realignment follows `wait`.
+/// The pipeline of `gemm_cp_async`, with two changes: the copies depend on the alignment, and realignment follows
+/// `wait`.
 ///
 /// # Safety
 /// See [`multiply_tile`]. Rows of `a` and `b` begin at multiples of `ALIGNMENT` bytes.
@@ -218,7 +220,7 @@ struct Operand<const K_MAJOR: bool> {
     /// The position in the matrix of this thread's first chunk of the first tile.
     row: u32,
     col: u32,
-    /// The number of chunks in a row of a tile, and of this thread's chunks in a tile.
+    /// The number of chunks in a row of a tile, and the number of this thread's chunks in a tile.
     chunks: u32,
     count: u32,
     /// The alignment of row addresses in bytes: 16, 8, 4 or 2.
@@ -226,13 +228,13 @@ struct Operand<const K_MAJOR: bool> {
 }
 
 impl<const K_MAJOR: bool> Operand<K_MAJOR> {
-    /// Returns the operand whose tiles have `tile_side` rows of `a`, or columns of `b`, from `first` on.
+    /// Returns the operand whose tiles have `tile_side` rows of `a`, or columns of `b`, starting at `first`.
     #[inline(always)]
     fn new(data: *const u16, [rows, columns]: [u32; 2], first: u32, tile_side: u32) -> Self {
         let chunks = if K_MAJOR { DEPTH } else { tile_side } / CHUNK;
         let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
         let (row, col) = if K_MAJOR { (first + row, chunk * CHUNK) } else { (row, first + chunk * CHUNK) };
-        // The alignment is the lowest bit that is set in the matrix's address or in the size of a row in bytes.
+        // The alignment is the lowest bit set in the matrix's address or in the size of a row in bytes.
         let bits = data as u32 | (columns * 2) | 16;
         let count = tile_side * DEPTH / CHUNK / THREADS;
         Self { data, rows, columns, row, col, chunks, count, alignment: bits & bits.wrapping_neg() }
@@ -304,7 +306,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
             let first = self.data.wrapping_add((row * self.columns + col) as usize);
             first.wrapping_add((i * self.row_step() * self.columns) as usize)
         };
-        // The number of elements of the row from chunk `i` on, which is 0 or negative outside the matrix.
+        // The number of elements from chunk `i` to the end of the row, which is 0 or negative outside the matrix.
         let left_in_row = self.columns as i32 - col as i32;
         let left = |i: u32| if row + i * self.row_step() < self.rows { left_in_row } else { 0 };
         let (first, shared) = (self.first_chunk(tile), Shared::of(self.first_chunk(tile)));
@@ -316,7 +318,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
             return;
         }
         // The loops below are not unrolled, because they wait for memory anyway, and their code would displace other
-        // instructions in the cache.
+        // instructions from the instruction cache.
         if ALIGNMENT == 8 || self.alignment == 8 {
             for i in 0..opaque(self.count) {
                 for half in [0, CHUNK / 2] {
@@ -335,7 +337,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
             let matrix_row = row + i * self.row_step();
             let bytes = if matrix_row < self.rows { 2 * left_in_row + early as i32 } else { 0 };
             let is_last_row = matrix_row + 1 == self.rows;
-            // SAFETY: `bytes` bytes exist from this address to the end of the row.
+            // SAFETY: the row has `bytes` bytes from this address to its end.
             unsafe {
                 copy_up_to(to, from, bytes, is_last_row);
                 if self.is_last() {
@@ -372,9 +374,9 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
     }
 }
 
-/// Starts a copy of 16 bytes of a row that has `bytes` bytes from `from` on. The remaining bytes become 0.
+/// Starts a 16-byte copy from a row that has `bytes` bytes left at `from`. The remaining bytes become 0.
 ///
-/// A copy reads 16 bytes even if fewer are needed, but after the end of the last row, memory may not exist. So the end
+/// A copy reads 16 bytes even if fewer are needed, but there may be no memory after the end of the last row. So the end
 /// of the last row is copied with loads and stores.
 ///
 /// # Safety
@@ -395,17 +397,17 @@ unsafe fn copy_up_to(to: *mut u8, from: *const u16, bytes: i32, is_last_row: boo
     unsafe { copy_up_to_four(Shared::of(to), from.cast(), bytes.clamp(0, 16) as u32) };
 }
 
-/// Returns a chunk's eight elements of 16 bits as four words.
+/// Returns a chunk's eight 16-bit elements as four words.
 #[inline(always)]
 pub(super) fn pairs(element: impl Fn(i32) -> u32) -> [u32; 4] {
     [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16)
 }
 
-/// Returns 16 of the 32 bytes of two chunks, from byte `first` on. `first` is an even number below 16.
+/// Returns 16 of the 32 bytes of two chunks, starting at byte `first`, which is an even number below 16.
 #[inline(always)]
 pub(super) fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], first: u32) -> [u32; 4] {
-    // The selection uses masks, because an index into an array would put the array into local memory. Each line shifts
-    // all words by 8, 4 or 2 bytes if the corresponding bit of `first` is set.
+    // The selection uses masks, because indexing an array at run time would put the array into local memory. Each line
+    // shifts all words by 8, 4 or 2 bytes if the corresponding bit of `first` is set.
     let mask = |bit: u32| if first & bit == 0 { 0 } else { u32::MAX };
     let pick = |mask: u32, unshifted: u32, shifted: u32| unshifted ^ (unshifted ^ shifted) & mask;
     let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(here, later)| pick(mask(8), here, later));

@@ -18,14 +18,14 @@ pub(super) const COLUMNS: u32 = 256;
 pub(super) const CONSUMERS: u32 = ROWS / BOX_ROWS;
 /// The number of warps that leave a stage.
 pub(super) const CONSUMER_WARPS: u32 = CONSUMERS * WARP_GROUP / 32;
-/// The number of sums per thread: a warp group has 64 rows × 256 columns.
+/// The number of sums per thread: a warp group computes 64 rows × 256 columns.
 pub(super) const SUMS: usize = 128;
 /// The number of boxes of each factor in a stage.
 pub(super) const A_BOXES: u32 = ROWS / BOX_ROWS;
 pub(super) const B_BOXES: u32 = COLUMNS / BOX_ROWS;
 pub(super) const STAGE_BYTES: u32 = (A_BOXES + B_BOXES) * BOX_BYTES;
 /// The number of registers per thread. A multiprocessor has 65536 registers and a block has 384 threads, so each thread
-/// starts with 168 registers. Three warp groups have 3 · 168 = 40 + 2 · 232.
+/// starts with 168 registers. `setmaxnreg` redistributes them: 3 · 168 = 40 + 2 · 232.
 pub(super) const PRODUCER_REGISTERS: u32 = 40;
 pub(super) const CONSUMER_REGISTERS: u32 = 232;
 /// The number of stages in shared memory.
@@ -34,11 +34,11 @@ const STAGES: u32 = 4;
 /// A block of three warp groups computes a tile of 128 × 256: a producer starts the copies, and two consumers multiply.
 ///
 /// In `gemm_tma`, the thread that starts the copies also multiplies. So a copy starts only after the previous products
-/// have started. The block's 128 threads need all their registers for the sums of 128 × 128 elements. Each stage brings
-/// 32 KB for 2 · 128 · 128 · 64 operations: 64 operations per byte from the L2 cache.
+/// have started. The block's 128 threads need all their registers for the sums of 128 × 128 elements. Each stage loads
+/// 32 KB for 2 · 128 · 128 · 64 operations, so there are 64 operations per byte from the L2 cache.
 ///
 /// Here the producer only waits for an empty stage and starts its copies. It releases most of its registers
-/// (`setmaxnreg`), and the consumers acquire these registers for 64 × 256 sums each. The larger tile gives 85
+/// (`setmaxnreg`), and the consumers acquire these registers for 64 × 256 sums each. With the larger tile, there are 85
 /// operations per byte, and the next operands are already in shared memory, up to four stages ahead. Producer and
 /// consumers synchronize with two mbarriers for each stage, "full" and "empty" (`hopper.rs`).
 ///
@@ -114,7 +114,7 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Starts the products of a full stage for the 64 rows of a consumer in one group, and adds them to the sums. Unless
+/// Starts the products of a full stage for a consumer's 64 rows in one group, and adds them to the sums. Unless
 /// `is_added`, the first product replaces the sums.
 ///
 /// # Safety

@@ -16,18 +16,18 @@ const THREADS: u32 = 128;
 /// The number of bytes per copy.
 const CHUNK: u32 = 16;
 
-/// A warp group computes a tile of 128 × 128 from stages that asynchronous copies of 16 bytes fill.
+/// A warp group computes a 128 × 128 tile from stages that 16-byte asynchronous copies fill.
 ///
 /// In `gemm_cp_async`, each warp loads fragments into registers before it multiplies: 12 KB of shared memory for 64 ×
-/// 32 elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper, this
-/// method reaches about 60 % of the tensor cores' peak.
+/// 32 elements of the product and 64 elements along k. Neighboring warps load the same rows of `a` again. On Hopper,
+/// this method reaches about 60 % of the tensor cores' peak.
 ///
 /// `wgmma` takes descriptors of whole tiles instead. Four warps, a warp group, multiply 64 × 16 by 16 × 128 elements
-/// with one instruction, and no fragment passes through a register (`multiply` in `hopper.rs`). The tiles must be in
-/// the layout that the hardware reads: boxes with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of
-/// row `r` is at `c ^ r % 8`, so chunks with the same number in eight rows are in different banks. The copies are
-/// `cp.async` of 16 bytes, as in `gemm_cp_async`. A fence follows the copies, because tensor cores access shared memory
-/// through a different proxy than the threads that wrote it.
+/// with one instruction, and no fragment passes through a register (`multiply` in `hopper.rs`). The tiles must have the
+/// layout that the hardware reads: boxes with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row
+/// `r` is at `c ^ r % 8`, so chunks with the same number in eight rows are in different banks. The copies are 16-byte
+/// `cp.async`, as in `gemm_cp_async`. A fence follows the copies, because tensor cores access shared memory through a
+/// different proxy than the threads that wrote it.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -77,7 +77,7 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
         // SAFETY: the stage is full, because every thread has waited for its copies before the barrier. The stage is
         // filled again only after the next barrier, which follows the wait for these products.
         unsafe { multiply::<A, COLUMN_MAJOR>(&mut sums, first_stage.byte_add(used * STAGE_BYTES), i > 0) };
-        // If there is no next stage, the group of copies is empty, so that the count of groups stays correct.
+        // If there is no next stage, this group of copies is empty, so that the number of groups stays correct.
         if i + STAGES - 1 < stage_count {
             fill(i + STAGES - 1, filled);
         }
@@ -97,10 +97,10 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
 }
 
 /// Starts the copies of [`BOXES`] boxes of a matrix with these rows and columns. The first box begins at the row and
-/// column `first`, and each further box begins `next` rows and columns after the previous box. Elements outside the
+/// column `first`, and each following box begins `next` rows and columns after the previous box. Elements outside the
 /// matrix are zero.
 ///
-/// If the matrix's rows are not multiples of 16 bytes, they are copied element by element, by loads and stores.
+/// If the matrix's rows are not multiples of 16 bytes, elements are copied one by one, by loads and stores.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the block call the function, that the matrix exists, and that nothing
@@ -130,8 +130,8 @@ unsafe fn copy_boxes<A: Element>(
             let (to, row, column) = copy(i);
             let exists = row < rows && column < columns;
             let from = if exists { matrix.wrapping_add((row * columns + column) as usize) } else { matrix };
-            // SAFETY: the chunk is in the boxes. If its first element exists, all 16 bytes do, because rows are multiples
-            // of 16 bytes.
+            // SAFETY: the chunk is in the boxes. If its first element exists, all 16 bytes do, because rows are
+            // multiples of 16 bytes.
             unsafe { cp_async::copy_four(Shared::of(to), from.cast(), exists) };
         }
         return;

@@ -8,9 +8,9 @@ use rung::rung;
 
 /// The naive start: a thread reads a byte and adds one to the byte's counter.
 ///
-/// The reads are coalesced, so the atomics are the cost. All blocks add to the same 256 words. The L2 cache, where
+/// The reads are coalesced, so the atomics dominate the cost. All blocks add to the same 256 words. The L2 cache, where
 /// global atomics execute, serializes additions to the same word, so a warp's 32 additions to one counter take 32
-/// steps. The kernel becomes slower the more often a value occurs.
+/// steps. The more often a value occurs, the slower the kernel becomes.
 ///
 /// # Safety
 /// See [`histogram`](super).

@@ -8,16 +8,15 @@ use rung::rung;
 
 use super::BINS;
 
-/// The number of copies of the counters in a block: one for each lane, which is also the number of banks of shared
-/// memory.
+/// The number of copies of the counters in a block: one per lane. It is also the number of shared-memory banks.
 const COPIES: usize = 32;
 /// The number of bytes per load.
 const WIDTH: u32 = 16;
 /// The number of loads that a thread has in flight.
 const LOADS: usize = 2;
 
-/// Sixteen neighboring bytes as four words, aligned for a load of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart
-/// of CUDA C++'s `uint4`.
+/// Sixteen neighboring bytes as four words, aligned for a 16-byte load (PTX ISA §5.4.2, "Vectors"): the counterpart of
+/// CUDA C++'s `uint4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct UInt4([u32; 4]);
@@ -25,16 +24,16 @@ struct UInt4([u32; 4]);
 /// 32 copies of the counters per block, one for each lane, which the block's warps share. The kernel uses 16-byte loads
 /// and a grid that fills the device.
 ///
-/// In the previous rungs, the cost of a warp's 32 additions depends on the bytes. Additions to one counter execute one
-/// after another, and so do additions to different counters in one bank. Here the 32 counters of a byte are consecutive
-/// words, and each lane's counter is in the bank with the lane's number. So an instruction takes one wavefront for any
-/// bytes, and only threads of different warps contend. The copies take 32 KB, which a block of 1024 threads can afford:
-/// two such blocks fill a multiprocessor with threads and use 64 KB of its shared memory. Zeroing the copies and adding
-/// them up costs a block the same time as a few thousand bytes of input. So the grid has few blocks, which stride over
-/// the input with two 16-byte loads in flight per thread.
+/// In the previous rungs, the cost of a warp's 32 additions depends on the bytes: additions to one counter are
+/// serialized, and so are additions to different counters in one bank. Here the 32 counters of a byte value are
+/// consecutive words, and each lane's counter is in the bank with the lane's number. So an instruction takes one
+/// wavefront for any bytes, and only threads of different warps contend. The copies take 32 KB, which is affordable for
+/// a block of 1024 threads: two such blocks fill a multiprocessor with threads and use 64 KB of its shared memory.
+/// Zeroing the copies and adding them up takes a block as long as a few thousand bytes of input. So the grid has few
+/// blocks, which stride over the input with two 16-byte loads in flight per thread.
 ///
-/// Prediction: a multiprocessor executes one wavefront of shared memory per clock, which counts 32 bytes. So 132
-/// multiprocessors at 1.7 GHz could count 7 TB/s for any data. So memory becomes the limit: 2^28 bytes in about 85 µs.
+/// Prediction: a multiprocessor executes one shared-memory wavefront per clock, which counts 32 bytes. So 132
+/// multiprocessors at 1.7 GHz could count 7 TB/s for any data, and memory becomes the limit: 2^28 bytes in about 85 µs.
 /// Measured on an H100 80GB HBM3 with blocks of 1024: 90.1 µs, 2980 GB/s, for both uniform and constant bytes. CUB's
 /// DeviceHistogram takes 131.2 µs and 101.6 µs. With fewer copies, the kernel is equally fast on constant bytes, whose
 /// additions the hardware merges, and slower on uniform bytes, which cause bank conflicts. A copy of the counters for
@@ -64,8 +63,8 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
 
     let lane_counters = counters.wrapping_add(tid as usize % COPIES);
     let count_byte = |byte: u8| {
-        // SAFETY: a lane has a counter for each value of a byte, `COPIES` words apart. Between the barriers, all threads
-        // access the counters by atomics.
+        // SAFETY: a lane has a counter for each value of a byte, `COPIES` words apart. Between the barriers, all
+        // threads access the counters by atomics.
         unsafe { atomic_fetch_add_u32_block(lane_counters.add(usize::from(byte) * COPIES), Relaxed, 1) };
     };
     let count_words = |UInt4(words): UInt4| words.into_iter().flat_map(u32::to_le_bytes).for_each(count_byte);
@@ -74,7 +73,7 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
     while start < vectors {
         let vector = |k: usize| start + tid + k as u32 * BLOCK;
         if start + step <= vectors {
-            // Both loads come before the first addition, so they are in flight together.
+            // Both loads come before the first addition, so they are in flight at the same time.
             // SAFETY: the block's whole step is below `vectors`, and `input` is aligned to 16 bytes.
             let loaded: [UInt4; LOADS] = array::from_fn(|k| unsafe { *input_vectors.add(vector(k) as usize) });
             loaded.into_iter().for_each(count_words);

@@ -12,9 +12,9 @@ use super::BINS;
 /// The number of bytes per thread, as in `histogram_private_coarsened_contiguous`.
 const ITEMS: u32 = 16;
 
-/// `histogram_private_coarsened_contiguous` with interleaved bytes: a thread's bytes are a block's width apart.
+/// `histogram_private_coarsened_contiguous` with interleaved bytes: a thread's bytes are `BLOCK` bytes apart.
 ///
-/// A warp's 32 bytes of a step are one sector, which is read once. (Section 6.4, the entry on coalesced accesses.)
+/// In each step, a warp's 32 bytes are one sector, which is read once. (Section 6.4, the entry on coalesced accesses.)
 ///
 /// # Safety
 /// See [`histogram`](super).

@@ -9,16 +9,16 @@ use rung::rung;
 
 use super::BINS;
 
-/// The number of bytes per thread. A block of 256 threads then adds one global counter for 16 bytes of input. With more
-/// bytes per thread, small inputs would have too few blocks.
+/// The number of bytes per thread. With 16, a block of 256 threads adds to one global counter per 16 bytes of input.
+/// With more bytes per thread, small inputs would have too few blocks.
 const ITEMS: u32 = 16;
 
-/// `histogram_private` with 16 bytes per thread. There are a sixteenth of the blocks, so also of the copies that blocks
-/// zero and add to the global counters.
+/// `histogram_private` with 16 bytes per thread. There are a sixteenth of the blocks, and therefore a sixteenth of the
+/// copies that blocks zero and add to the global counters.
 ///
-/// A thread's bytes are contiguous, the usual division of work on a CPU. But here the 32 threads of a warp read bytes
-/// that are 16 apart. So each step touches 16 sectors instead of one, and each sector is read in 16 steps. (Section
-/// 6.4, the entry "thread coarsening".)
+/// A thread's bytes are contiguous, which is the usual division of work on a CPU. But here, in each step, the 32
+/// threads of a warp read bytes that are 16 apart. So each step touches 16 sectors instead of one, and each sector is
+/// read in 16 steps. (Section 6.4, the entry "thread coarsening".)
 ///
 /// # Safety
 /// See [`histogram`](super).

@@ -22,7 +22,7 @@ const COLS: u32 = 256;
 /// `matmul_large_register_tile` with three stages of asynchronous copies.
 ///
 /// In `matmul_large_register_tile`, a block waits for global memory once for each pair of tiles. A multiprocessor with
-/// one block does nothing else during this wait. Here three stages of shared memory hold a pair of tiles each. A copy
+/// one block does nothing else during this wait. Here shared memory has three stages, each with a pair of tiles. A copy
 /// from global to shared memory bypasses the registers ([`cp_async`]): a thread starts the copy and continues. While a
 /// block multiplies one stage, the copies to the next two stages are in flight. One barrier for each pair of tiles is
 /// enough: after the barrier, the pair has arrived for all threads, and no thread still reads the stage that is
@@ -48,8 +48,8 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
-    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. Instead of a
-    // row or column outside a matrix, the thread copies the last row or column, whose products are not written to `c`.
+    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. For a row or
+    // column outside a matrix, the thread copies the last row or column instead, whose products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);
@@ -80,8 +80,8 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
         cp_async::commit();
     }
     for pair in 0..k.div_ceil(DEPTH) {
-        // All copy groups except the last group have arrived: this thread's copies of this pair, and after the barrier,
-        // the copies of all threads. The barrier also follows the last read of the stage that is overwritten next.
+        // All copy groups except the last have arrived: this thread's copies of this pair, and after the barrier, the
+        // copies of all threads. The barrier also follows the last read of the stage that is overwritten next.
         cp_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         start_copies(pair + STAGES - 1);

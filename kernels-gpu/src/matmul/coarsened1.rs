@@ -8,8 +8,8 @@ use rung::rung;
 /// The number of neighboring tiles of `c` that a block computes.
 const COARSE: u32 = 1;
 
-/// A block computes `COARSE` neighboring tiles of `c`: it loads a tile of `a` once, and then, one after another, the
-/// tiles of `b` to multiply by.
+/// A block computes `COARSE` neighboring tiles of `c`. For each step, it loads a tile of `a` once, and then, one after
+/// another, the tiles of `b` by which it multiplies this tile.
 ///
 /// With one tile, the work is the same as in `matmul_tiled`. The rung shows the cost of the loop over tiles.
 ///
@@ -41,7 +41,7 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let block_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
     let (row, col) = (block_row * SIDE + thread_row, thread::block_idx_x() * SIDE * COARSE + thread_col);
     let word = (thread_row * SIDE + thread_col) as usize;
-    // Whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
+    // Returns whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
     let exists = |tile: usize| tile as u32 * SIDE < n.saturating_sub(col);
 
     let mut sums = [0.0; COARSE as usize];
@@ -66,8 +66,8 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
             }
             // The sum is not needed before the next round. So LLVM moves the last addition past the barriers, to the
             // end of the loop, and keeps both factors in registers until then. With eight tiles, a multiprocessor then
-            // has registers for one block instead of two. An `asm!` comment with the sum as its operand pins the
-            // addition here.
+            // has enough registers for only one block instead of two. An `asm!` comment with the sum as its operand
+            // pins the addition here.
             #[cfg(target_arch = "nvptx64")]
             // SAFETY: the assembly is only a comment.
             unsafe {

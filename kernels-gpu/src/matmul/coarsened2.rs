@@ -10,7 +10,7 @@ const COARSE: u32 = 2;
 
 /// Two tiles of `c` per block: each tile of `a` is loaded half as often.
 ///
-/// Blocks cannot share loaded data, so each of two neighbors loads the same tile of `a`. The duplicate load is the
+/// Blocks cannot share loaded data, so two neighboring blocks both load the same tile of `a`. The duplicate load is the
 /// price of parallelism. If the device runs the blocks one after the other, this price buys nothing. (Section 6.3,
 /// figures 6.12 and 6.13.)
 ///
@@ -42,7 +42,7 @@ pub unsafe fn matmul_coarsened2<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let block_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
     let (row, col) = (block_row * SIDE + thread_row, thread::block_idx_x() * SIDE * COARSE + thread_col);
     let word = (thread_row * SIDE + thread_col) as usize;
-    // Whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
+    // Returns whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
     let exists = |tile: usize| tile as u32 * SIDE < n.saturating_sub(col);
 
     let mut sums = [0.0; COARSE as usize];

@@ -11,7 +11,7 @@ const COARSE: u32 = 8;
 /// Eight tiles of `c` per block: an eighth of the loads of `a`, and an eighth of the blocks.
 ///
 /// If few blocks remain, some multiprocessors are idle. The best coarsening factor depends on the device and on the
-/// size. (Section 6.3 warns against coarsening so far that the hardware is underused.)
+/// matrix size. (Section 6.3 warns against coarsening so far that the hardware is underused.)
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -41,7 +41,7 @@ pub unsafe fn matmul_coarsened8<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let block_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
     let (row, col) = (block_row * SIDE + thread_row, thread::block_idx_x() * SIDE * COARSE + thread_col);
     let word = (thread_row * SIDE + thread_col) as usize;
-    // Whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
+    // Returns whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
     let exists = |tile: usize| tile as u32 * SIDE < n.saturating_sub(col);
 
     let mut sums = [0.0; COARSE as usize];

@@ -1,17 +1,16 @@
-//! Corner turning: a tile of a column-major matrix is loaded with coalesced reads and transposed on the way.
+//! Corner turning: a tile of a column-major matrix is loaded with coalesced reads and transposed while it is stored.
 
 use core::mem::MaybeUninit;
 
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// `matmul_tiled` with the second matrix in column-major order: while its tile is loaded, a thread's x and y swap
-/// roles.
+/// `matmul_tiled` with the second matrix in column-major order: a thread's x and y swap roles while a tile of this
+/// matrix is loaded.
 ///
 /// Neighboring threads read neighboring elements of a column of `b`, so the reads are coalesced. The threads write the
-/// elements to a column of the tile, whose rows are padded to avoid bank conflicts. From there on, the kernel is the
-/// same as `matmul_tiled`: the order of `b` in memory no longer costs anything. (Section 6.1, corner turning, figure
-/// 6.4.)
+/// elements to a column of the tile, whose rows are padded to avoid bank conflicts. The rest of the kernel is the same
+/// as `matmul_tiled`: the order of `b` in memory no longer costs anything. (Section 6.1, corner turning, figure 6.4.)
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -43,7 +42,7 @@ pub unsafe fn matmul_corner_turning<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let (thread_row, thread_col) = (thread::thread_idx_y(), thread::thread_idx_x());
     let block_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
     let (row, col) = (block_row * SIDE + thread_row, thread::block_idx_x() * SIDE + thread_col);
-    // The change: the thread's x counts rows of `b`, and its y counts columns, while a tile is loaded.
+    // The change: while a tile is loaded, the thread's x selects a row of `b`, and its y selects a column.
     let b_col = thread::block_idx_x() * SIDE + thread_row;
 
     let mut sum = 0.0;

@@ -23,7 +23,7 @@ const COLS: u32 = 256;
 ///
 /// In `matmul_async_copies`, each step begins with six wide reads of shared memory, and the first multiplication waits
 /// for these reads. The wait takes about 30 cycles for each 128 multiplications of a warp, and during the wait a
-/// scheduler has only one other warp to issue from. Here a thread has the fragments of two steps in registers. The
+/// scheduler has only one other warp to issue from. Here a thread holds the fragments of two steps in registers. The
 /// thread reads the fragments of step i + 1 before it multiplies the fragments of step i. It also reads ahead across
 /// the barrier between two pairs of tiles: the last step of a pair reads the first fragments of the next pair.
 ///
@@ -45,8 +45,8 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
-    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. Instead of a
-    // row or column outside a matrix, the thread copies the last row or column, whose products are not written to `c`.
+    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. For a row or
+    // column outside a matrix, the thread copies the last row or column instead, whose products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);
@@ -71,8 +71,8 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
         }
     };
 
-    // Reads the elements that this thread multiplies in step `step` of a pair: 8 of a column of `a`, and 16 of a row of
-    // `b`.
+    // Returns the elements that this thread multiplies in step `step` of a pair: 8 elements of a column of `a`, and 16
+    // of a row of `b`.
     let load_fragments = |pair: u32, step: u32| -> ([f32; 8], [f32; 16]) {
         let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
         let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);

@@ -18,14 +18,14 @@ const COLS: u32 = 256;
 /// A block of 256 threads computes 128 × 256 elements of `c`, and each thread computes 8 × 16 of these elements in
 /// registers.
 ///
-/// In `matmul_register_tile`, a thread reads 16 words of shared memory for 64 multiplications, as four wide reads. With
-/// 8 × 16 elements of `c`, a thread reads 24 words for 128 multiplications: six wide reads, and each word is used 5.3
-/// times on average instead of 4. The tile is divided first over warps, a square of 64 × 64 each, and then over the
-/// lanes of a warp. So a warp's wide read takes the minimum number of wavefronts.
+/// In `matmul_register_tile`, a thread reads 16 words of shared memory for 64 multiplications, with four wide reads.
+/// With 8 × 16 elements of `c`, a thread reads 24 words for 128 multiplications, with six wide reads, and uses each
+/// word 5.3 times on average instead of 4. The tile is divided first among warps, one 64 × 64 square per warp, and then
+/// among the lanes of a warp. So a warp's wide read takes the minimum number of wavefronts.
 ///
-/// The cost is registers: with 128 sums per thread, a multiprocessor has registers for one block of 256 threads, and
-/// only its eight warps can hide a latency. Nothing hides the latency of the loads from global memory here; the next
-/// rungs hide it.
+/// The cost is registers: with 128 sums per thread, a multiprocessor has enough registers for only one block of 256
+/// threads. Only its eight warps can hide a latency. Nothing hides the latency of the loads from global memory here;
+/// the next rungs do that.
 ///
 /// # Safety
 /// See [`matmul`](super).

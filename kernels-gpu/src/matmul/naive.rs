@@ -5,8 +5,8 @@ use rung::rung;
 
 /// Neighboring threads compute neighboring columns.
 ///
-/// In each step, a warp reads 32 neighboring elements of a row of `b`, 4 sectors, and one element of `a`, which all its
-/// lanes share. The reads are coalesced, but each multiplication needs two reads: the warp waits for memory and its
+/// In each step, a warp reads 32 neighboring elements of a row of `b` (4 sectors), and one element of `a`, which all
+/// its lanes share. The reads are coalesced, but each multiplication needs two reads, so the warp waits for memory and
 /// caches. (Section 6.1, figure 6.2.)
 ///
 /// # Safety

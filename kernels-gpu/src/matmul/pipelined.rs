@@ -18,22 +18,22 @@ const ROWS: u32 = 128;
 /// The number of columns of `c` that a block computes.
 const COLS: u32 = 256;
 
-/// `matmul_vector_copies` with every read and every copy at a fixed position between the multiplications.
+/// `matmul_vector_copies`, with every read and every copy at a fixed position between the multiplications.
 ///
 /// `matmul_vector_copies` reads a step ahead, but the driver's compiler gathers these reads, and the copies of the next
 /// tiles, at the top of the loop. There the reads and copies queue for the multiprocessor's only memory pipe while the
-/// multipliers starve. Here each read and each copy is between two columns of multiplications, and a warp barrier in
-/// each step keeps the compiler from gathering them again. The barrier costs one issue slot of 134. The loop has 2048
-/// multiplications in 2190 instructions.
+/// multipliers starve. Here each read and each copy is placed between two columns of multiplications, and a warp
+/// barrier in each step keeps the compiler from gathering them again. The barrier costs one of 134 issue slots. The
+/// loop has 2048 multiplications in 2190 instructions.
 ///
 /// Prediction: 94 of 100 instructions are multiplications, so the kernel reaches at most 94 % of the multipliers' peak.
-/// In cuBLAS's kernel for these sizes (256 × 128 × 8, three stages, eight warps), 89 of 100 are. Measured on an H100
-/// 80GB HBM3, whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), and 49.7
-/// for 2048³ (50.0), whose 128 tiles are one round of 132 multiprocessors. The kernel reaches 79 %, not 94: Nsight
-/// Compute classifies a fifth of the stalls as dispatch stalls, and cuBLAS has half of that number. The intermediate
-/// steps, each measured at 4096³: both fragments in registers a step ahead 46.8, a warp barrier in each step 47.9,
-/// tiles of 128 × 256 49.1, the copies spread over the steps 51.2, and edges without a separate loop 52.4 (with other
-/// data, of 24 bits).
+/// In cuBLAS's kernel for these sizes (256 × 128 × 8, three stages, eight warps), 89 of 100 instructions are
+/// multiplications. Measured on an H100 80GB HBM3, whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS
+/// 50.7), 52.8 for 8192³ (51.6), and 49.7 for 2048³ (50.0), whose 128 tiles are one round of 132 multiprocessors. The
+/// kernel reaches 79 %, not 94: Nsight Compute classifies a fifth of its stalls as dispatch stalls, twice the share of
+/// cuBLAS. The intermediate steps, each measured at 4096³: both fragments in registers a step ahead 46.8, a warp
+/// barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread over the steps 51.2, and edges without a
+/// separate loop 52.4 (with different, 24-bit data).
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -57,8 +57,8 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are
-    // not written to `c`.
+    // of `b`. For a row or column outside a matrix, the thread copies the last row or column instead, whose products
+    // are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
@@ -89,7 +89,7 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
             (0..12).for_each(|copy| start_copy(pair, stage, copy, false));
         }
     };
-    // Reads a group of four elements that this thread multiplies in a step. There are 2 groups of `a`, then 4 of `b`.
+    // Returns a group of four elements that this thread multiplies in a step. There are 2 groups of `a`, then 4 of `b`.
     let read = |stage: u32, step: u32, group: u32| {
         let word = if group < 2 {
             step * A_STRIDE + thread_row + group * ROW_GROUP
@@ -126,7 +126,8 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
             }
             let mut next = fragments;
             for j in 0..16 {
-                // The change: the six reads and the copy of a step are each between two columns of multiplications.
+                // The change: the six reads and the copy of a step are each placed between two columns of
+                // multiplications.
                 for group in 0..6 {
                     if group * 16 / 6 == j as u32 {
                         next[group as usize] = read(stage, (step + 1) % DEPTH, group);

@@ -10,11 +10,11 @@ use super::register_tiles::Float4;
 /// The number of rows and of columns of `c` that a block computes.
 const TILE: u32 = 128;
 
-/// The number of columns of `a`, and of rows of `b`, in shared memory.
+/// The number of columns of `a` in shared memory, which is also the number of rows of `b` there.
 const DEPTH: u32 = 8;
 
 /// The number of words from one column of `a` to the next in the transposed tile of `a`. With 4 words of padding, a
-/// warp writes to different banks.
+/// warp's writes are in different banks.
 const A_STRIDE: u32 = TILE + 4;
 
 /// A block of 16 × 16 threads computes 128 × 128 elements of `c`, and each thread computes 8 × 8 of these elements in
@@ -22,7 +22,7 @@ const A_STRIDE: u32 = TILE + 4;
 ///
 /// In the tiled rungs, a multiplication needs two reads of shared memory. In the time of 128 multiplications, a
 /// multiprocessor reads only 32 words of shared memory. A thread with 8 × 8 elements of `c` reads 8 words of `a` and 8
-/// of `b` for 64 multiplications: an eighth of the reads of each matrix. The tile of `a` is transposed in shared
+/// words of `b` for 64 multiplications, an eighth of the reads of each matrix. The tile of `a` is transposed in shared
 /// memory. So the elements of a thread's rows of `a` are neighbors, like the elements of its columns of `b`, and one
 /// instruction reads four elements.
 ///

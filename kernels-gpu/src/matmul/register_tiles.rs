@@ -11,13 +11,13 @@ use crate::tensor_core::{
     cp_async::{copy_four, copy_one},
 };
 
-/// Four neighboring elements, aligned for an access of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA
-/// C++'s `float4`.
+/// Four neighboring elements, aligned for a 16-byte access (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA C++'s
+/// `float4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub struct Float4(pub [f32; 4]);
 
-/// The number of columns of `a`, and of rows of `b`, in a pair of tiles in shared memory.
+/// The number of columns of `a`, and the number of rows of `b`, in a pair of tiles in shared memory.
 pub const DEPTH: u32 = 16;
 
 /// The number of pairs of tiles in shared memory in rungs with asynchronous copies: one pair is multiplied while the
@@ -51,7 +51,7 @@ pub const fn pair_len(rows: u32, cols: u32) -> u32 {
 
 /// Returns the first row and column of this block's tile of `rows` × `cols` elements in a product of `m` × `n`.
 ///
-/// The grid's x counts the tiles in bands of 8 rows of tiles, in column-major order within a band. So the blocks that
+/// The grid's x numbers the tiles in bands of 8 rows of tiles, in column-major order within a band. So the blocks that
 /// run at the same time share rows of `a` and columns of `b` in the L2 cache.
 #[inline(always)]
 #[must_use]
@@ -63,7 +63,7 @@ pub fn tile_of_block(m: u32, n: u32, rows: u32, cols: u32) -> (u32, u32) {
     ((band * BAND + in_band % height) * rows, in_band / height * cols)
 }
 
-/// Loads `N` elements in groups of four, from `first` on, with `group` words from one group to the next.
+/// Loads `N` elements in groups of four, starting at `first`. The distance from one group to the next is `group` words.
 ///
 /// # Safety
 /// All groups are in shared memory that no thread writes at the same time, and each group is aligned to 16 bytes.
@@ -182,8 +182,8 @@ pub unsafe fn read_four(c: *const f32, n: u32, (row, col): (u32, u32)) -> [f32; 
 ///
 /// This thread is number `quad` of the `quads` threads that copy a row of a tile, and `col` is the tile's first column
 /// plus `quad` * 4. If `n` is a multiple of 4, rows begin at multiples of 16 bytes, and the thread copies four
-/// neighboring elements. Otherwise it copies single words, and neighboring threads copy neighboring words. Instead of
-/// columns outside `b`, the thread copies the last columns, whose products are not written to `c`.
+/// neighboring elements. Otherwise it copies single words, and neighboring threads copy neighboring words. For columns
+/// outside `b`, the thread copies the last columns instead, whose products are not written to `c`.
 ///
 /// # Safety
 /// `to` is the word of `col` in a row of the tile, which is in shared memory at a multiple of 16 bytes. No thread

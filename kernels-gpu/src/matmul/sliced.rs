@@ -1,4 +1,4 @@
-//! Slices of `k`: enough blocks for every multiprocessor if `c` has few tiles.
+//! Slices of `k`: enough blocks for every multiprocessor even if `c` has few tiles.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -21,13 +21,13 @@ pub const ROWS: u32 = 64;
 /// The number of columns of `c` that a block computes.
 pub const COLS: u32 = 64;
 
-/// `matmul_pipelined` with 64 × 64 elements of `c` per block, 4 × 8 per thread, and with `k` divided into slices, each
-/// computed by a separate block.
+/// `matmul_pipelined` with 64 × 64 elements of `c` per block, 4 × 8 per thread, and with `k` divided into slices. A
+/// separate block computes each slice.
 ///
-/// If `c` has 288 tiles for 132 multiprocessors, two or three each, some multiprocessors are idle while the last tiles
+/// If `c` has 288 tiles for 132 multiprocessors (two or three each), some multiprocessors are idle while the last tiles
 /// are multiplied. Here a block computes a smaller tile, and if that is not enough, `k` is divided into slices. The
-/// blocks of a tile then add to `c` one after another. The first slice writes its sums. Each further slice waits for
-/// the previous slice, adds its sums, and passes the turn on. So the result is the same in every run, and only the
+/// blocks of a tile then add to `c` one after another. The first slice writes its sums. Each following slice waits for
+/// the previous slice, adds its sums, and signals the next slice. So the result is the same in every run, and only the
 /// words of the workspace must be zero at the start.
 ///
 /// A block waits only for blocks with a lower index, which were scheduled before it and never wait for it. The last
@@ -60,14 +60,14 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let (warp, lane) = (tid / 32, tid % 32);
     let thread_row = warp % 2 * 32 + lane % 8 * 4;
     let thread_col = warp / 2 * 32 + lane / 8 * 4;
-    // The slice of `k`: each slice has whole pairs of tiles. The last slices may have no pair.
+    // The slice of `k`. Each slice consists of whole pairs of tiles. The last slices may be empty.
     let (slice, slices) = (thread::block_idx_y(), thread::grid_dim_y());
     let depth = k.div_ceil(DEPTH).div_ceil(slices) * DEPTH;
     let start = (slice * depth).min(k);
     let end = (start + depth).min(k);
 
     // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`.
-    // Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are not
+    // For a row or column outside a matrix, the thread copies the last row or column instead, whose products are not
     // written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
@@ -99,7 +99,7 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
             (0..10).for_each(|copy| start_copy(pair, stage, copy, false));
         }
     };
-    // Reads a group of four elements that this thread multiplies in a step. There is 1 group of `a`, then 2 of `b`.
+    // Returns a group of four elements that this thread multiplies in a step. There is 1 group of `a`, then 2 of `b`.
     let read = |stage: u32, step: u32, group: u32| {
         let word = if group < 1 {
             step * A_STRIDE + thread_row + group * ROW_GROUP
@@ -169,8 +169,7 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
         // of its tile of `c`.
         unsafe {
             while atomic_load_32_device(turn, Relaxed) != slice {}
-            // One fence after the loop, instead of one after each load: the writes before the turn are visible from
-            // here on.
+            // One fence after the loop, instead of one after each load, makes the writes before this turn visible.
             device_thread_fence(Acquire);
             add_elements(&mut sums, c, (m, n), first);
         }
@@ -178,7 +177,7 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     // SAFETY: `c` has m * n elements, and during its turn, only this block accesses the elements of its tile. The
     // column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), first) };
-    // All of the block's writes come before the turn of the next slice.
+    // All writes of the block come before the turn of the next slice.
     thread::sync_threads();
     if slices > 1 && tid == 0 {
         let next = if slice + 1 == slices { 0 } else { slice + 1 };

@@ -8,8 +8,8 @@ use rung::rung;
 /// The block's threads together load a tile of `a` and a tile of `b` into shared memory, multiply the tiles, and
 /// continue with the next pair.
 ///
-/// Each element is read from global memory once per block instead of once per thread: with 32 × 32 tiles, a 32nd of the
-/// reads. Elements outside a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)
+/// Each element is read from global memory once per block instead of once per thread: with 32 × 32 tiles, that is 1/32
+/// of the reads. Elements outside a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)
 ///
 /// # Safety
 /// See [`matmul`](super).

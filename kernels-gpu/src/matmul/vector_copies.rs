@@ -1,4 +1,4 @@
-//! Copies of 16 bytes.
+//! 16-byte copies.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -23,12 +23,12 @@ const COLS: u32 = 256;
 ///
 /// The schedulers of a multiprocessor issue 4 instructions per cycle, and each multiplication of a warp takes one issue
 /// slot. All other instructions take slots from the multiplications, so the loop should have few of them. For a pair of
-/// tiles, a thread of `matmul_double_buffered` starts 24 copies of one word, each with its address and its check. Here
-/// a thread starts 8 one-word copies of `a`, whose tile is transposed, and 4 copies of 16 bytes of `b`. For 2048
+/// tiles, a thread of `matmul_double_buffered` starts 24 one-word copies, each with an address and a check. Here a
+/// thread starts 8 one-word copies of `a`, whose tile is transposed, and four 16-byte copies of `b`. For 2048
 /// multiplications, the simulator counts 2253 PTX instructions per warp and pair of tiles instead of 2318.
 ///
-/// A copy of 16 bytes needs an address that is a multiple of 16. So every row of `b` must begin at such an address, and
-/// `n` must be a multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
+/// A 16-byte copy needs an address that is a multiple of 16. So every row of `b` must begin at such an address, and `n`
+/// must be a multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -51,8 +51,8 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are
-    // not written to `c`.
+    // of `b`. For a row or column outside a matrix, the thread copies the last row or column instead, whose products
+    // are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
@@ -78,8 +78,8 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
             }
         }
     };
-    // Reads the elements that this thread multiplies in step `step` of a pair: 8 of a column of `a`, and 16 of a row of
-    // `b`.
+    // Returns the elements that this thread multiplies in step `step` of a pair: 8 elements of a column of `a`, and 16
+    // of a row of `b`.
     let load_fragments = |pair: u32, step: u32| -> ([f32; 8], [f32; 16]) {
         let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
         let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);

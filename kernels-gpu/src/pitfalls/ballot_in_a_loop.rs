@@ -1,9 +1,9 @@
 //! A vote of all lanes in a loop that lanes leave at different times.
 //!
 //! The vote's mask names all 32 lanes. In the first round, all lanes vote. Lanes with fewer rounds then leave the loop,
-//! and the remaining lanes vote with a mask that names lanes that never arrive.
+//! and the remaining lanes vote with a mask that still names the lanes that left.
 //!
-//! In the fixed version all lanes run the largest number of rounds. A lane that is done votes "no".
+//! In the fixed version, all lanes run the largest number of rounds. A lane that is done votes "no".
 
 use cuda_std::warp::warp_vote_ballot;
 use cuda_std::{kernel, thread};

@@ -3,7 +3,8 @@
 //! Each round of a loop fills a tile, waits at a barrier, and uses the tile. Without a second barrier at the end of the
 //! round, a fast warp writes the next round's values over values that a slow warp has not read yet.
 //!
-//! The fixed version adds a barrier at the end of the round. (Alternatively, rounds alternate between two tiles.)
+//! The fixed version adds a barrier at the end of the round. (Alternatively, the rounds can alternate between two
+//! tiles.)
 
 use core::mem::MaybeUninit;
 

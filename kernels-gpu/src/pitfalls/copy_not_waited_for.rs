@@ -1,6 +1,6 @@
 //! An asynchronous copy whose result is read without waiting for it.
 //!
-//! `cp.async` starts a copy and returns before the bytes arrive. This also holds for the thread that started the copy:
+//! `cp.async` starts a copy and returns before the bytes arrive. This also applies to the thread that started the copy:
 //! a subsequent load by the same thread may return the old contents.
 //!
 //! The fixed version waits for all copies of the thread before it reads.

@@ -1,7 +1,7 @@
 //! Two warps that wait for each other at different barriers.
 //!
-//! Two warps use one named barrier for each direction between them, but in different orders. Each warp waits at a
-//! barrier that the other warp reaches only later.
+//! Two warps use two named barriers, one for each direction of communication, but in different orders. Each warp waits
+//! at a barrier that the other warp reaches only later.
 //!
 //! In the fixed version, both warps use the barriers in the same order.
 

@@ -5,8 +5,8 @@
 //! although the programming guide does not guarantee this behavior. The words that the exited threads should have
 //! written stay uninitialized.
 //!
-//! In the fixed version, all threads stay until the last barrier. A thread without an element writes the identity, here
-//! 0.
+//! In the fixed version, all threads stay until the last barrier. A thread without an element writes the identity,
+//! which is 0 here.
 
 use core::mem::MaybeUninit;
 

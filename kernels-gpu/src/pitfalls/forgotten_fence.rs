@@ -5,7 +5,7 @@
 //! become visible after the increment.
 //!
 //! The fixed version has a fence between the write and the increment, and another between the increment and the reads.
-//! CUDA's sample `threadFenceReduction` is named after this fence.
+//! CUDA's sample `threadFenceReduction` is named after this kind of fence.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -14,7 +14,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { forgotten_fence: Race, 4 x 1 {
     lesson: "a counter that signals data needs a fence before the increment, and another before the data are read",
-    on_gpu: "right nearly always; wrong if a write takes longer than the increment",
+    on_gpu: "nearly always right; wrong if a write takes longer than the increment",
     arguments: [Input(32), Unset(4), Zeros(1), Output(1)],
     right: |input, _| input.iter().fold(0, |sum, value| sum.wrapping_add(*value)),
 } }

@@ -1,4 +1,4 @@
-//! A stencil whose first thread reads the neighbor before the start.
+//! A stencil whose first thread reads a neighbor before the start of the input.
 //!
 //! Each element is compared with the previous one, but the first element has no previous element. The index -1
 //! addresses the four bytes before the buffer, which usually belong to another allocation.

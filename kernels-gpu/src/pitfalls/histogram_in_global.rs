@@ -1,8 +1,8 @@
 //! A histogram in global memory whose blocks count with `+=`.
 //!
-//! In each block, one thread counts. So no two threads of a block conflict, and a tool that checks only shared memory
-//! reports nothing. But blocks run at the same time: another block can store to a bin between this block's load and
-//! store.
+//! In each block, only one thread counts. So no two threads of a block conflict, and a tool that checks only shared
+//! memory reports nothing. But blocks run at the same time: another block can store to a bin between this block's load
+//! and store.
 //!
 //! The fixed version uses an atomic addition with device scope.
 

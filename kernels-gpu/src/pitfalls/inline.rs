@@ -1,7 +1,7 @@
-//! Inline PTX for the common bugs. `crates/ladder/learn` also copies this file into the crate of a learner's answer.
+//! Inline PTX for the pitfalls. `crates/ladder/learn` also copies this file into the crate of a learner's answer.
 #![allow(unused, reason = "most kernels have no inline PTX")]
 
-/// Inline PTX on the GPU, and nothing on the host. Debug information names the line of the call.
+/// Inline PTX on the GPU, and nothing on the host. Debug information points to the line of the call.
 #[collapse_debuginfo(yes)]
 macro_rules! ptx {
     ($($text:literal),+ $(, $direction:ident($class:ident) $operand:expr)* $(,)?) => {
@@ -30,6 +30,6 @@ pub fn shared_address<T>(pointer: *const T) -> u32 {
     {
         address = pointer as u64;
     }
-    // Addresses in the shared window have 32 bits (PTX ISA, "Generic Addressing").
+    // Addresses in the shared window are 32-bit (PTX ISA, "Generic Addressing").
     address as u32
 }

@@ -12,7 +12,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { lock_without_order: Race, 4 x 1 {
     lesson: "a lock needs acquire ordering when it is taken and release ordering when it is freed",
-    on_gpu: "right nearly always; now and then an addition is lost",
+    on_gpu: "nearly always right; occasionally an addition is lost",
     arguments: [Zeros(1), Sums(1)],
     right: |_, _| 4,
 } }

@@ -1,10 +1,10 @@
 //! A 16-byte load from an address that is not a multiple of 16.
 //!
-//! Loads of four words make a kernel faster, and allocations are aligned to 256 bytes. Here the data start after a
-//! header of one word. On a CPU such a load is slower; on a GPU it is an error.
+//! Four-word loads make a kernel faster, and allocations are aligned to 256 bytes. But here the data start after a
+//! header of one word. On a CPU, such a load is slower; on a GPU, it is an error.
 //!
-//! The fixed version loads single words, because the alignment is not known. (Alternatively, the header is padded to 16
-//! bytes.)
+//! The fixed version loads single words, because the alignment is not known. (Alternatively, the header can be padded
+//! to 16 bytes.)
 
 use cuda_std::{kernel, thread};
 

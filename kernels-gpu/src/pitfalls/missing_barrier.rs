@@ -1,7 +1,7 @@
 //! An element that is read before the barrier.
 //!
 //! Each thread writes an element of shared memory and reads an element that another thread wrote, without a barrier in
-//! between. Within a warp this seems to work, but the other warp may not have written yet.
+//! between. Within a warp this seems to work, but the other warp may not have written its elements yet.
 //!
 //! The fixed version has a barrier between the last write and the first read.
 

@@ -1,8 +1,8 @@
-//! An index from a 32-bit product that overflows into the sign.
+//! An index computed as a 32-bit product that overflows into the sign bit.
 //!
-//! A multiplication hashes a key, and the remainder is the slot in a table. In signed 32-bit arithmetic, the product is
-//! negative for half of all keys, and so is the remainder, so the slot lies before the table. The expression `row *
-//! pitch` has the same problem for a matrix of more than 2^31 bytes.
+//! A multiplication hashes a key, and a remainder of the hash is the slot in a table. In signed 32-bit arithmetic, the
+//! product is negative for half of all keys, and so is the remainder. A negative slot lies before the table. The
+//! expression `row * pitch` has the same problem for a matrix of more than 2^31 bytes.
 //!
 //! The fixed version computes the index with unsigned numbers. A product that can exceed 32 bits needs 64 bits.
 

@@ -3,8 +3,8 @@
 //! The block has 48 threads, so its second warp has 16 lanes. The shuffle's mask names 32 lanes, and the first step
 //! reads from lanes that do not exist.
 //!
-//! The fixed version computes the mask from the warp's number of threads, and uses no values of missing lanes.
-//! (Alternatively, the kernel requires whole warps.)
+//! The fixed version computes the mask from the number of threads in the warp, and does not use values of missing
+//! lanes. (Alternatively, the kernel can require whole warps.)
 
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx};
 use cuda_std::{kernel, thread};

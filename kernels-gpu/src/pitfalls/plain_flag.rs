@@ -1,4 +1,4 @@
-//! A flag between two blocks that relies on `volatile` alone.
+//! A flag between two blocks that relies only on `volatile`.
 //!
 //! `volatile` makes the compiler read the flag each time, but it does not order memory accesses. Data written before
 //! the flag may become visible after the flag.
@@ -12,7 +12,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { plain_flag: Race, 2 x 1 {
     lesson: "`volatile` is not synchronization: the writer must release a flag, and the reader must acquire it",
-    on_gpu: "right nearly always; now and then the data are older than the flag",
+    on_gpu: "nearly always right; occasionally the data are older than the flag",
     arguments: [Input(1), Unset(1), Zeros(1), Output(1)],
     right: |input, _| input[0],
 } }

@@ -12,7 +12,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { relaxed_flag: Race, 2 x 1 {
     lesson: "an atomic that signals that data are ready needs release and acquire: relaxed does not order other memory",
-    on_gpu: "right nearly always; now and then the data are older than the flag",
+    on_gpu: "nearly always right; occasionally the data are older than the flag",
     arguments: [Input(1), Unset(1), Zeros(1), Output(1)],
     right: |input, _| input[0],
 } }

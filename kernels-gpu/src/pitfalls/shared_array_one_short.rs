@@ -1,6 +1,6 @@
 //! An array in shared memory with one element fewer than the number of threads in the block.
 //!
-//! The code states the size of the tile and the size of the block in two places, and only one place was changed. The
+//! The code specifies the size of the tile and the size of the block in two places, and only one place was changed. The
 //! last thread writes past the tile. If another variable follows in shared memory, that variable is overwritten.
 //!
 //! The fixed version has one element for each thread.

@@ -1,7 +1,7 @@
 //! A launch that requests dynamic shared memory in elements instead of bytes.
 //!
-//! The third launch parameter is a number of bytes. `64` for 64 words is a quarter of the size that the block uses. The
-//! two kernels are the same: the launch of the faulty kernel requests 64 bytes, and the launch of the fixed kernel
+//! The third launch parameter is a number of bytes. For 64 words, `64` is a quarter of the size that the block uses.
+//! The two kernels are the same: the launch of the faulty kernel requests 64 bytes, and the launch of the fixed kernel
 //! requests 256.
 //!
 //! The fixed version multiplies by the size of an element.

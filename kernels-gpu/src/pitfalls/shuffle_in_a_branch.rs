@@ -1,7 +1,8 @@
 //! A shuffle with a full mask inside a branch that half of the lanes take.
 //!
-//! The mask of a shuffle names the participating lanes, and each of them must execute this shuffle. Here the mask names
-//! lanes 16 to 31, which skip the branch. Values read from these lanes are undefined, and a GPU may also wait for them.
+//! The mask of a shuffle names the participating lanes, and each of them must execute this shuffle. Here the mask also
+//! names lanes 16 to 31, which skip the branch. Values read from these lanes are undefined, and a GPU may also wait for
+//! them.
 //!
 //! In the fixed version, all lanes execute the shuffle, and only the use of the result is in the branch.
 

@@ -1,9 +1,9 @@
-//! A thread that processes two elements when the number of elements is odd.
+//! A thread that processes two elements although the number of elements is odd.
 //!
 //! A kernel was made faster with two elements per thread, and tested with even sizes. For an odd size, the last thread
 //! adds a word past the end of the input.
 //!
-//! The fixed version checks the bounds for each element.
+//! The fixed version checks each element against the bound.
 
 use cuda_std::{kernel, thread};
 

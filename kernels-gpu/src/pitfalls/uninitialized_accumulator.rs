@@ -1,7 +1,7 @@
 //! A sum in shared memory that does not start at 0.
 //!
-//! Shared-memory variables have no initializers: a block finds the values that the previous block on that
-//! multiprocessor left. In the first launch, these values are often 0, so the kernel passes its tests and fails in the
+//! Shared-memory variables have no initializers: a block finds the values that an earlier block left on that
+//! multiprocessor. In the first launch, these values are often 0, so the kernel passes its tests and fails in the
 //! middle of a long run.
 //!
 //! In the fixed version, one thread writes the 0, and a barrier follows before other threads add to the sum.

@@ -1,4 +1,4 @@
-//! A grid-stride loop with the block's size as its stride.
+//! A grid-stride loop whose stride is the size of the block.
 //!
 //! The stride must be the number of threads of the whole grid. With the block's size instead, every block also
 //! processes the elements of later blocks, so elements are processed several times.

@@ -12,7 +12,7 @@ use crate::operation::{Element, ITEMS, Max, Min, Operation, Product, Sum};
 ///
 /// A reduction works with any operation that is associative and commutative ([`operation`](crate::operation)). The
 /// kernel changes in three places: an operation replaces `+`, its identity replaces 0, and the type determines how many
-/// elements fit into 16 bytes. A load holds two 64-bit elements instead of four 32-bit elements, so a thread needs
+/// elements fit into 16 bytes. A load returns two 64-bit elements instead of four 32-bit elements, so a thread needs
 /// twice the number of loads.
 ///
 /// Expect the time of `reduce_vector` for the same number of bytes, because memory is the limit for every operation.

@@ -9,8 +9,8 @@ use super::unrolling2::sum_items;
 /// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
-/// `reduce_complete_unroll_warps8` for a block size that the compiler knows. If the block is too small for a round, the
-/// compiler removes the round with its check and its barrier.
+/// `reduce_complete_unroll_warps8` for a block size that is known at compile time. If the block is too small for a
+/// round, the compiler removes the round, including its check and its barrier.
 ///
 /// In CUDA C++, `template <unsigned int iBlockSize>` has this effect, but the article's version keeps the barriers.
 /// ("Reducing with Template Functions", `reduceCompleteUnroll`.)

@@ -3,12 +3,12 @@
 use cuda_std::thread;
 use rung::rung;
 
-/// Thread `t` adds the `t`-th pair of a round, so the busy threads are the first of the block and the remaining warps
-/// idle as a whole.
+/// Thread `t` adds the `t`-th pair of a round. So the first threads of the block are busy, and all warps after them are
+/// completely idle.
 ///
 /// Only the last five rounds still diverge, because fewer than 32 threads work in them. The accesses stay strided. The
 /// article measures 1.7 times the first rung's speed and less than half of that rung's instructions per warp. An H100
-/// counts 123 instructions, and 161 for the first rung. ("Improving Divergence in Parallel Reduction",
+/// counts 123 instructions per warp, and 161 for the first rung. ("Improving Divergence in Parallel Reduction",
 /// `reduceNeighboredLess`.)
 ///
 /// # Safety
@@ -28,7 +28,7 @@ pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) 
 
     let mut stride = 1;
     while stride < block_dim {
-        // The only change: the thread's index determines the pair, instead of the element's index determining the
+        // The only change: the thread's index determines the pair, whereas before, the element's index determined the
         // thread.
         let first = 2 * stride * tid;
         if first + stride < len {

@@ -63,7 +63,7 @@ pub(super) unsafe fn sum_block<const BLOCK: u32>(warp_sums: *mut i32, value: i32
 
 /// Sums the values of a warp's 32 lanes and returns the sum to every lane. All lanes must call the function together.
 ///
-/// In each of five butterfly exchanges, a lane adds the value of the lane whose number differs in one bit, so the sums
+/// In each of five butterfly exchanges, a lane adds the value of the lane whose number differs in one bit. So the sums
 /// cover 2, 4, 8, 16 and 32 lanes. (`warpReduce` in the article.)
 #[inline(always)]
 fn sum_warp(mut sum: i32) -> i32 {

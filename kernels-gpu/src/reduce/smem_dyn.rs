@@ -7,8 +7,8 @@ use super::unroll_warps8::sum_last_warp;
 
 /// `reduce_smem` with dynamic shared memory of `BLOCK` words.
 ///
-/// The launch passes the size, so one kernel can serve tiles of any size. The kernel is as fast as with a size known at
-/// compile time.
+/// The launch specifies the size, so one kernel can serve tiles of any size. The kernel is as fast as with a size known
+/// at compile time.
 ///
 /// # Safety
 /// See [`reduce`](super).

@@ -1,4 +1,4 @@
-//! Four elements per thread on the way to shared memory.
+//! Four elements per thread, added before the store to shared memory.
 
 use core::mem::MaybeUninit;
 

@@ -56,9 +56,9 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     }
 }
 
-/// Returns the sum of the `ITEMS` elements `first`, `first + stride` and so on, without the elements from `n` on.
+/// Returns the sum of the `ITEMS` elements `first`, `first + stride` and so on. Elements from `n` on are ignored.
 ///
-/// All loads come before the first addition, so they are in flight together.
+/// All loads come before the first addition, so they are in flight at the same time.
 ///
 /// # Safety
 /// `input` points to `n` elements, and no other thread writes the elements that are read.

@@ -8,7 +8,7 @@ use super::unrolling2::sum_items;
 /// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 4;
 
-/// A block adds four elements per thread. ("Reducing with Unrolling" names this version next to `reduceUnrolling2`.)
+/// A block adds four elements per thread. (The section "Reducing with Unrolling" also mentions this version.)
 ///
 /// # Safety
 /// See [`reduce`](super).

@@ -8,8 +8,8 @@ use super::unrolling2::sum_items;
 /// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
-/// A block adds eight elements per thread. Reading the input dominates the time, and its rate rises with the number of
-/// loads in flight. ("Reducing with Unrolling" names this version next to `reduceUnrolling2`.)
+/// A block adds eight elements per thread. Reading the input dominates the time, and the read rate rises with the
+/// number of loads in flight. (The section "Reducing with Unrolling" also mentions this version.)
 ///
 /// # Safety
 /// See [`reduce`](super).

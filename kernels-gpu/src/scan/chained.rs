@@ -10,12 +10,12 @@ use super::status::{State, Status};
 use super::vector::{ITEMS, SumTile};
 use crate::operation::Sum;
 
-/// `scan_vector`, but each block passes the sum of all elements so far to the next block.
+/// `scan_vector`, except that each block passes the sum of all elements so far to the next block.
 ///
 /// A block scans its tile, waits for the prefix of the previous tile, and publishes its tile's prefix. The kernel reads
 /// the input once and writes the output once, which is the minimum. But the prefixes form a chain, and each link needs
-/// a trip to the L2 cache: an H100 takes 20 ms for the 65,536 tiles of 2^28 elements, 0.3 µs for each. (Yan, Long and
-/// Zhang, *StreamScan*, PPoPP 2013.)
+/// a trip to the L2 cache: an H100 takes 20 ms for the 65,536 tiles of 2^28 elements, 0.3 µs for each tile. (Yan, Long
+/// and Zhang, *StreamScan*, PPoPP 2013.)
 ///
 /// # Safety
 /// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.

@@ -12,9 +12,9 @@ use crate::operation::Sum;
 /// The number of neighboring elements per thread.
 const ITEMS: u32 = 8;
 
-/// A thread scans eight neighboring elements in registers. Its warp scans only the threads' sums.
+/// A thread scans eight neighboring elements in registers. Each warp scans only the sums of its threads.
 ///
-/// Compared with `scan_shuffle`, the shuffles and the barriers serve eight times the data. But the addresses of a
+/// Compared with `scan_shuffle`, the same shuffles and barriers serve eight times the data. But the addresses of a
 /// warp's load are eight words apart. The load touches 32 sectors instead of 4, and the L1 cache has to keep these
 /// sectors for the next loads. (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
 ///

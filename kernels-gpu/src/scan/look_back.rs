@@ -10,7 +10,7 @@ use super::status::Status;
 use super::vector::{ITEMS, SumTile};
 use crate::operation::Sum;
 
-/// `scan_chained`, but each block publishes the sum of its tile as soon as the sum is known.
+/// `scan_chained`, except that each block publishes the sum of its tile as soon as the sum is known.
 ///
 /// A block looks back over the preceding tiles and adds their sums until it finds a prefix. So the block waits only
 /// until these tiles are loaded and scanned, not for the chain of all prefixes. (Merrill and Garland, *Single-pass

@@ -10,7 +10,7 @@ use super::status::Status;
 use super::vector::{ITEMS, Tile};
 use crate::operation::{Element, Max, Min, Operation, Product, Sum};
 
-/// `scan_look_back`, but 32 lanes read 32 words at a time.
+/// `scan_look_back`, except that 32 lanes read 32 words at a time.
 ///
 /// In a look-back by one thread, each word costs a trip to the L2 cache. A warp reads the words of 32 tiles in one
 /// trip, finds the nearest prefix with a vote, and adds the sums up to this prefix with shuffles.

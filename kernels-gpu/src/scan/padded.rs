@@ -7,9 +7,9 @@ use rung::rung;
 
 /// `scan_work_efficient` with an unused word after every 32 words of shared memory.
 ///
-/// Without padding, nodes that are 32 words apart lie in the same bank. With it, each of these nodes lies one bank
-/// further than the previous node. (Harris, Sengupta and Owens, *Parallel Prefix Sum (Scan) with CUDA*, GPU Gems 3,
-/// section 39.2.3.)
+/// Without padding, nodes that are 32 words apart lie in the same bank. With padding, each of these nodes lies one bank
+/// after the previous node. (Harris, Sengupta and Owens, *Parallel Prefix Sum (Scan) with CUDA*, GPU Gems 3, section
+/// 39.2.3.)
 ///
 /// # Safety
 /// See [`scan`](super).

@@ -19,23 +19,23 @@ use crate::tensor_core::tma::{self, Mbarrier};
 /// The number of a block's tiles in shared memory: one is scanned, one is summed, one is copied.
 const STAGES: u32 = 3;
 
-/// The number of words of a wave that each lane reads. A warp reads 32 times this number, which is the largest number
+/// The number of words of a wave that each lane reads. A warp reads 32 times this number, which is the maximum number
 /// of tiles in a wave.
 const WORDS: usize = 8;
 
-/// The blocks are resident and process the tiles in waves: in wave `w`, block `b` scans tile `w * blocks + b`.
+/// All blocks are resident and process the tiles in waves: in wave `w`, block `b` scans tile `w * blocks + b`.
 ///
 /// A block publishes the sum of its tile of the next wave, and then reads the sums of all tiles of this wave. The block
 /// adds the sums of the tiles before its tile to the sum of all earlier waves, which every block keeps. So no block
 /// waits for a prefix. The blocks published the words of this wave about one wave ago, so the first read finds most of
-/// them. In `scan_look_back_warp`, hundreds of warps poll the words of the same tiles, and reading more words at a time
-/// made that kernel slower.
+/// them. In `scan_look_back_warp`, by contrast, hundreds of warps poll the words of the same tiles, and reading more
+/// words at a time made that kernel slower.
 ///
 /// The kernel copies whole tiles ahead of time (`cp.async.bulk`), so loads are in flight while the block waits. The
 /// order of additions depends on the block and the grid, not on timing: a float has the same bits in every run.
 ///
-/// Prediction: at 22 bytes per nanosecond per multiprocessor, loading and storing a tile of 64 KB takes 5.8 µs. The
-/// sums, the reads of the words and the scan take about 3 µs of this time, while copies proceed, so memory is the
+/// Prediction: at 22 bytes per nanosecond per multiprocessor, loading and storing a 64 KB tile takes 5.8 µs. The sums,
+/// the reads of the words and the scan take about 3 µs of this time, while copies are in flight, so memory is the
 /// limit. Measured on an H100 80GB HBM3, in one run: 2^28 elements in 769 µs (CUB 908, a copy 740), and 2^24 in 58.0 µs
 /// (CUB 74.7, a copy 56.3).
 ///
@@ -74,8 +74,8 @@ pub unsafe fn scan_pipelined<
     #[address_space(shared)]
     static mut BARRIERS: MaybeUninit<[u64; STAGES as usize]> = MaybeUninit::uninit();
     let (sums, prefix) = ((&raw mut SUMS).cast::<T>(), (&raw mut PREFIX).cast::<T>());
-    // The sums of a tile's warps, followed by two arrays, for even and odd waves, with the sum of the warps before each
-    // warp.
+    // The sums of a tile's warps, followed by two arrays, one for even and one for odd waves. For each warp, these
+    // arrays hold the sum of the warps before it.
     let (warp_sum, before) = (sums, |wave: u32| sums.wrapping_add(((1 + wave % 2) * (BLOCK / 32)) as usize));
     let (tid, warp, lane) = (thread::thread_idx_x(), thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let (first, blocks, tiles) =
@@ -154,7 +154,7 @@ pub unsafe fn scan_pipelined<
     }
 }
 
-/// Publishes the sum of a tile, and writes to `before` the sum of the warps before each warp.
+/// Publishes the sum of a tile, and writes to `before`, for each warp, the sum of the warps before it.
 ///
 /// # Safety
 /// All lanes of a warp call the function together. `warp_sums` and `before` are shared memory with an element for each
@@ -181,8 +181,8 @@ unsafe fn publish_tile<T: Element, O: Operation<T>, const BLOCK: u32>(
     }
 }
 
-/// Reads the sums of a wave. Returns the sum of the wave's tiles before `tile`, and the sum of all its tiles, to all
-/// lanes.
+/// Reads the sums of a wave. Returns to all lanes the sum of the wave's tiles before `tile`, and the sum of all its
+/// tiles.
 ///
 /// # Safety
 /// All lanes of a warp call the function together. `start` is the first tile of the wave, and each block of the wave

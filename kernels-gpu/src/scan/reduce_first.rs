@@ -15,7 +15,7 @@ use crate::operation::Sum;
 /// `scan_three_phases`, but the first phase only sums the tiles.
 ///
 /// The last phase loads the input again and scans each tile, starting with the sum of the tiles before it. So the input
-/// is read twice and the output is written once: the kernel moves three times the input instead of four.
+/// is read twice and the output is written once: the kernel moves three times the size of the input instead of four.
 ///
 /// # Safety
 /// See [`scan_three_phases`](super::three_phases).

@@ -1,11 +1,11 @@
-//! The same rounds in shared memory, with one barrier each.
+//! The same rounds in shared memory, with one barrier per round.
 
 use core::mem::MaybeUninit;
 
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// `scan_global`, but with the sums of a section in shared memory.
+/// `scan_global`, except that the sums of a section are in shared memory.
 ///
 /// There are two arrays. A round reads one array and writes the other, so it needs one barrier instead of two: no
 /// thread changes an element that other threads still read. (*Programming Massively Parallel Processors*, section 11.2,

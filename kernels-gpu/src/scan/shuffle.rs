@@ -11,7 +11,7 @@ use crate::operation::{Element, Operation, Sum};
 ///
 /// Compared with `scan_padded`, the rounds exchange registers, and two barriers replace one barrier per tree level.
 /// Hillis and Steele's rounds do more additions than the tree, but a warp's addition costs the same for one lane as for
-/// 32.
+/// 32 lanes.
 ///
 /// # Safety
 /// See [`scan`](super).

@@ -1,25 +1,26 @@
 //! The words in which blocks publish the sums of their tiles.
 //!
 //! # Tickets
-//! A block waits for the tiles before its tile. Waiting is safe only if the blocks of these tiles already run. CUDA
-//! does not guarantee the order in which blocks start, so a block's index does not determine its tile. Instead, the
-//! block takes the next number from an atomic counter (`take_ticket`). The block of each smaller number is then already
-//! running, and the block of the smallest unfinished tile waits for no other block.
+//! A block waits for the tiles before its tile. Waiting is safe only if the blocks of these tiles are already running.
+//! CUDA does not guarantee the order in which blocks start, so a block's index must not determine its tile. Instead,
+//! the block takes the next number from an atomic counter (`take_ticket`). The blocks with smaller numbers are then
+//! already running, and the block of the smallest unfinished tile waits for no other block.
 //!
 //! # One word per tile
-//! A word holds a sum in its low 32 bits and the state in its high 32 bits. One store writes both, so relaxed order is
-//! enough: the reader of a word reads nothing else that its writer wrote. A float is stored as its bits.
+//! A word holds a sum in its low 32 bits and the state in its high 32 bits. One store writes both, so relaxed ordering
+//! is enough: the reader of a word reads nothing else that the word's writer wrote. A float is stored as its bits.
 //!
 //! # Two words for 64-bit elements
-//! A sum of 64 bits takes two words. Each word holds half of the sum, and the same state. A reader accepts the sum only
-//! if both words have the same state. Within a launch, a tile has only one sum in each state, so words with equal
-//! states hold halves of the same sum.
+//! A 64-bit sum takes two words. Each word holds half of the sum, and the same state. A reader accepts the sum only if
+//! both words have the same state. Within a launch, a tile has only one sum in each state, so words with equal states
+//! hold halves of the same sum.
 //!
 //! # Epochs
-//! Each launch has a number, its epoch, which is part of each state. Words left by earlier launches have other epochs,
-//! so no launch has to clear them. After 2^30 launches the numbers repeat.
+//! Each launch has a number, its epoch, which is part of each state. Words left by earlier launches have different
+//! epochs, so no launch has to clear them. After 2^30 launches, the numbers repeat.
 //!
-//! Merrill and Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, NVIDIA technical report NVR-2016-002.
+//! Merrill and Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, NVIDIA technical report
+//! NVR-2016-002.
 
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -32,8 +33,8 @@ use cuda_std::{thread, warp};
 use super::shuffle::sum_warp;
 use crate::operation::{Element, Operation};
 
-/// The number of words before the words of the first tile: the next ticket, and the epoch with the number of finished
-/// blocks.
+/// The number of words before the words of the first tile. The first word holds the next ticket, and the second word
+/// the epoch and the number of finished blocks.
 pub const HEAD: usize = 2;
 
 /// The state of a tile: what its block has published.
@@ -57,9 +58,8 @@ pub struct Status {
 impl Status {
     /// Opens the status words of a launch.
     ///
-    /// # Safety
-    /// `words` points to `HEAD` words, followed by one word per tile, or two if elements have 64 bits. All words are
-    /// zero before the first launch, and unchanged between launches. One launch at a time uses them.
+    /// `words` points to `HEAD` words, followed by one word per tile, or two words per tile for 64-bit elements. All
+    /// words are zero before the first launch, and unchanged between launches. One launch at a time uses them.
     #[inline(always)]
     pub(super) unsafe fn open(words: *mut u64) -> Self {
         // SAFETY: all threads access the word with atomics. The epoch changes only when the last block has finished.
@@ -83,7 +83,8 @@ impl Status {
     /// Each block calls the method once, at its end.
     #[inline(always)]
     pub(super) unsafe fn finish(self) {
-        // SAFETY: all threads access these words with atomics. After the last block has arrived, no block takes a ticket.
+        // SAFETY: all threads access these words with atomics. After the last block has arrived, no block takes a
+        // ticket.
         unsafe {
             let finished = atomic_fetch_add_u64_device(self.words.add(1), Relaxed, 1) as u32;
             if finished == thread::grid_dim_x() - 1 {
@@ -102,12 +103,12 @@ impl Status {
     /// Writes the words of a tile.
     ///
     /// # Safety
-    /// There are words for this tile and a `T`.
+    /// The tile has enough words for a `T`.
     #[inline(always)]
     pub(super) unsafe fn publish<T: Element>(self, tile: u32, state: State, sum: T) {
         let (word, bits) = (self.word::<T>(tile), sum.to_word());
         let high = u64::from(self.epoch << 2 | state as u32) << 32;
-        // SAFETY: there are words for this tile and a `T`.
+        // SAFETY: the tile has enough words for a `T`.
         unsafe {
             atomic_store_64_device(word, Relaxed, high | bits & u64::from(u32::MAX));
             if size_of::<T>() == 8 {
@@ -119,11 +120,11 @@ impl Status {
     /// Reads the words of a tile.
     ///
     /// # Safety
-    /// There are words for this tile and a `T`.
+    /// The tile has enough words for a `T`.
     #[inline(always)]
     pub(super) unsafe fn read<T: Element>(self, tile: u32) -> (State, T) {
         let word = self.word::<T>(tile);
-        // SAFETY: there are words for this tile and a `T`.
+        // SAFETY: the tile has enough words for a `T`.
         let low = unsafe { atomic_load_64_device(word, Relaxed) };
         let (high, mut bits) = ((low >> 32) as u32, low & u64::from(u32::MAX));
         let mut state = match high.wrapping_sub(self.epoch << 2) {
@@ -132,7 +133,7 @@ impl Status {
             _ => State::Empty,
         };
         if size_of::<T>() == 8 {
-            // SAFETY: there are words for this tile and a `T`.
+            // SAFETY: the tile has enough words for a `T`.
             let other = unsafe { atomic_load_64_device(word.add(1), Relaxed) };
             bits |= other << 32;
             if (other >> 32) as u32 != high {
@@ -146,7 +147,7 @@ impl Status {
     /// tile at a time, until it finds a prefix.
     ///
     /// # Safety
-    /// There is a word for this tile, and the blocks of all earlier tiles run.
+    /// The tile has a word, and the blocks of all earlier tiles are running.
     #[inline(always)]
     pub(super) unsafe fn look_back(self, tile: u32, sum: i32) -> i32 {
         let mut before = 0_i32;
@@ -170,8 +171,8 @@ impl Status {
         before
     }
 
-    /// Looks back as in `look_back`, but with a whole warp, 32 tiles at a time. All lanes must call the method
-    /// together, and all receive the result.
+    /// Looks back like `look_back`, but with a whole warp, 32 tiles at a time. All lanes must call the method together,
+    /// and all receive the result.
     ///
     /// # Safety
     /// See [`look_back`](Self::look_back).

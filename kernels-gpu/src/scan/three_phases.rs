@@ -11,17 +11,17 @@ use super::vector::{ITEMS, SumTile};
 use crate::grid_barrier::GridBarrier;
 use crate::operation::Sum;
 
-/// Three phases with grid barriers between them. First, the blocks scan the tiles and store the tiles' sums. Then one
-/// block scans the sums. Finally, the blocks add to each tile the sum of the tiles before it.
+/// The scan has three phases with grid barriers between them. First, the blocks scan the tiles and store the tiles'
+/// sums. Then one block scans the sums. Finally, the blocks add to each tile the sum of the tiles before it.
 ///
 /// The previous rungs scan sections, and leave the sums of the sections to the host. In CUDA C++, the three phases are
 /// usually three kernels, because the end of a kernel acts as a grid barrier. Here the phases run in one launch, whose
-/// blocks are all resident at the same time. The output is written, read and written again: the phases move four times
-/// the input. (*Programming Massively Parallel Processors*, section 11.6.)
+/// blocks are all resident at the same time. The output is written, read and written again, so the phases move four
+/// times the size of the input. (*Programming Massively Parallel Processors*, section 11.6.)
 ///
 /// # Safety
 /// See [`scan`](super). `input`, `output` and `sums` are aligned to 16 bytes. `sums` has an element for each tile, and
-/// `barrier` points to a 0 that the kernel leaves as 0.
+/// `barrier` points to a 0, which is 0 again when the kernel ends.
 #[rung(
     after = scan_vector,
     lesson = "the whole scan in three phases: scan tiles, scan their sums, add them; this moves the data four times",

@@ -15,12 +15,12 @@ pub(super) const VECTORS: usize = 4;
 /// The number of 32-bit words per thread, which is the number of elements if an element is a word.
 pub(super) const ITEMS: u32 = VECTORS as u32 * 4;
 
-/// A thread has four vectors of four elements. The lanes of a warp access neighboring vectors, so every load and store
-/// covers whole, consecutive sectors.
+/// A thread loads four vectors of four elements. The lanes of a warp access neighboring vectors, so every load and
+/// store covers whole, consecutive sectors.
 ///
 /// Compared with `scan_coarsened`, a warp scans four rows of 128 elements one after another, with five shuffles each,
-/// and carries the sum from row to row. This scheme takes 24 shuffles for 16 elements instead of 5 for 8, but loads no
-/// sector twice.
+/// and carries the sum from row to row. This scheme takes 24 shuffles for 16 elements instead of 5 for 8, but does not
+/// load any sector twice.
 ///
 /// # Safety
 /// See [`scan`](super). `input` and `output` are aligned to 16 bytes.
@@ -41,15 +41,16 @@ pub unsafe fn scan_vector<const BLOCK: u32>(input: *const i32, output: *mut i32,
     let (sums, warp_sum) = unsafe { SumTile::load::<BLOCK>(input, tile, n) }.scan();
     // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
-    // SAFETY: the block's slice of the output starts at a multiple of 16 bytes, and no other thread writes its elements.
+    // SAFETY: the block's slice of the output starts at a multiple of 16 bytes, and no other thread writes its
+    // elements.
     unsafe { sums.store::<BLOCK>(output, tile, n, before) };
 }
 
 /// The tile for sums of 32-bit integers.
 pub(super) type SumTile = Tile<i32, Sum, 4>;
 
-/// A thread's elements of a tile: `VECTORS` vectors of `WIDTH` elements, which are 16 bytes. A warp's part of the tile
-/// is contiguous: `VECTORS` rows of 32 vectors, with one vector per lane.
+/// A thread's elements of a tile: `VECTORS` vectors of `WIDTH` elements, which are 16 bytes each. A warp's part of the
+/// tile is contiguous: `VECTORS` rows of 32 vectors, with one vector per lane.
 pub(super) struct Tile<T, O, const WIDTH: usize>([Wide<T, WIDTH>; VECTORS], PhantomData<O>);
 
 impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
@@ -59,14 +60,14 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         BLOCK * (VECTORS * WIDTH) as u32
     }
 
-    /// Returns the index of this thread's first vector in a tile. Its other vectors follow at distances of 32 vectors.
+    /// Returns the index of this thread's first vector in a tile. Its other vectors follow at intervals of 32 vectors.
     #[inline(always)]
     fn first<const BLOCK: u32>(tile: u32) -> u32 {
         let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
         tile * (BLOCK * VECTORS as u32) + warp * (32 * VECTORS as u32) + lane
     }
 
-    /// Loads this thread's elements, with the identity for elements from `n` on.
+    /// Loads this thread's elements. Elements from `n` on are replaced by the identity.
     ///
     /// # Safety
     /// `input` has `n` elements and is aligned to 16 bytes, and no thread writes it.
@@ -97,8 +98,8 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         Self(array::from_fn(|row| unsafe { *vectors.add(row * 32) }), PhantomData)
     }
 
-    /// Scans the elements of this warp. Returns each lane's part of the inclusive scan, and the sum of all elements to
-    /// all lanes. All 32 lanes must call the function together.
+    /// Scans the elements of this warp. Returns each lane's part of the inclusive scan. Also returns, to all lanes, the
+    /// sum of all elements. All 32 lanes must call the function together.
     #[inline(always)]
     pub(super) fn scan(self) -> (Self, T) {
         self.scan_form::<false>()

@@ -1,10 +1,11 @@
-//! Down, around the end of the segment.
+//! Down, with wrap-around at the end of the segment.
 
 use cuda_std::{thread, warp};
 use rung::rung;
 
-/// `shuffle_down`, but around the end of the segment: every lane names the lane to read, which is `lane + delta` modulo the
-/// width. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a positive offset.)
+/// `shuffle_down` with wrap-around at the end of the segment: every lane specifies the number of the lane to read,
+/// which is `lane + delta` modulo the width. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a positive
+/// offset.)
 ///
 /// # Safety
 /// See [`shuffle`](super).

@@ -1,10 +1,10 @@
-//! Up, around the start of the segment.
+//! Up, with wrap-around at the start of the segment.
 
 use cuda_std::{thread, warp};
 use rung::rung;
 
-/// `shuffle_up`, but around the start of the segment: every lane reads lane `lane - delta` modulo the width. ("Shift within
-/// a Warp with Wrap Around", `test_shfl_warp` with a negative offset.)
+/// `shuffle_up` with wrap-around at the start of the segment: every lane reads lane `lane - delta` modulo the width.
+/// ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a negative offset.)
 ///
 /// # Safety
 /// See [`shuffle`](super).

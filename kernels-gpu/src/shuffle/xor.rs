@@ -3,8 +3,8 @@
 use cuda_std::{thread, warp};
 use rung::rung;
 
-/// Pairs of lanes swap: every lane reads the lane whose number differs in the bits of `lane_mask`. A reduction that uses
-/// this step leaves the result in every lane. ("Butterfly Exchange across the Warp", `test_shfl_xor`.)
+/// Pairs of lanes swap: every lane reads the lane whose number differs in the bits of `lane_mask`. A reduction that
+/// uses this exchange leaves the result in every lane. ("Butterfly Exchange across the Warp", `test_shfl_xor`.)
 ///
 /// # Safety
 /// See [`shuffle`](super).

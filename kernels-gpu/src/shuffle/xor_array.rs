@@ -36,8 +36,8 @@ pub unsafe fn shuffle_xor_array<T: warp::WarpShuffleValue>(
     let first = thread::thread_idx_x() as usize * REGISTERS;
     // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
-    // SAFETY: `input` and `output` have four values for each thread, and no other thread accesses this thread's values. All
-    // lanes of the mask call the shuffles together.
+    // SAFETY: `input` and `output` have four values for each thread, and no other thread accesses this thread's values.
+    // All lanes of the mask call the shuffles together.
     unsafe {
         let values: [T; REGISTERS] = array::from_fn(|k| *input.add(first + k));
         let received = values.map(|value| warp::warp_shuffle_xor(mask, value, lane_mask, clamped_width).0);

@@ -13,8 +13,8 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// A block computes a row in the same three passes. Neighboring threads read neighboring elements.
 ///
 /// After the first and the second pass, each thread has the maximum or the sum of every `BLOCK`-th element. A tree in
-/// shared memory combines these values. In each of log2 `BLOCK` rounds, each thread of the first half combines its
-/// value with a value of the second half, between two barriers.
+/// shared memory combines these values in log2 `BLOCK` rounds. In each round, between two barriers, each thread of the
+/// first half combines its value with a value of the second half.
 ///
 /// # Safety
 /// See [`softmax`](super).

@@ -12,14 +12,14 @@ use super::smallest_block;
 use crate::tensor_core::tma::{self, Mbarrier, cluster_arrive, cluster_rank, cluster_wait};
 use crate::tensor_core::{Bf16, F16, Shared};
 
-/// The number of a cluster's rows whose pieces are in shared memory.
+/// The number of rows of a cluster whose pieces are in shared memory at the same time.
 const STAGES: u32 = 3;
 
-/// The number of bytes of a row that a block keeps, and the size of a stage.
+/// The number of bytes of a row that a block keeps, which is also the size of a stage.
 const PIECE_BYTES: u32 = 64 << 10;
 
-/// Returns the number of blocks in a cluster. A row of two pieces is common, and more blocks would share such a row
-/// less evenly.
+/// Returns the number of blocks in a cluster. Rows of two pieces are common, and more blocks would share such rows less
+/// evenly.
 const fn blocks(block: u32) -> u32 {
     if block == 1024 { 8 } else { 2 }
 }
@@ -30,21 +30,21 @@ pub(super) const fn bytes(block: u32) -> u32 {
 }
 
 /// Returns the number of clusters that run at the same time, with one block on each multiprocessor. The multiprocessors
-/// of a cluster are in one processing cluster of the GPU (GPC). The GPCs of an H100 have up to 18 multiprocessors, so
+/// of a cluster belong to one graphics processing cluster (GPC). The GPCs of an H100 have up to 18 multiprocessors, so
 /// clusters of eight leave some multiprocessors idle. On the 132 multiprocessors of an H100, 15 such clusters run at a
 /// time (`cuOccupancyMaxActiveClusters`).
 fn resident(block: u32, multiprocessors: u32) -> u32 {
     (multiprocessors / blocks(block) - u32::from(block == 1024 && multiprocessors > 8)).max(1)
 }
 
-/// `softmax_cluster` with resident clusters. Each cluster computes one row after another. The copies of the next rows
-/// are in flight while a cluster computes a row.
+/// `softmax_cluster` with resident clusters. Each cluster computes several rows, one after another. While a cluster
+/// computes a row, the copies of its next rows are in flight.
 ///
 /// In `softmax_cluster`, a block of 1024 threads fills a multiprocessor. The block loads, computes, stores and ends,
 /// and no other block loads while it computes. Here one thread of each block starts a bulk copy (`cp.async.bulk`) of
 /// its piece of a row to shared memory, three rows ahead. After the barrier that combines the parts of a row, all
-/// threads have read the stage, so the next copy to the stage starts there. The words that the blocks exchange
-/// alternate between two arrays, so each row needs one barrier.
+/// threads have read the stage, so the next copy to this stage can start. The words that the blocks exchange alternate
+/// between two arrays, so each row needs one barrier.
 ///
 /// A bulk copy needs an address and a length that are multiples of 16 bytes. Rows that do not meet this condition are
 /// loaded element by element.
@@ -89,7 +89,7 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
         barriers: Shared::of((&raw const BARRIERS).cast::<u64>()),
     };
     let (tid, clusters) = (thread::thread_idx_x(), thread::grid_dim_x() / BLOCKS);
-    // This block's piece of a row: an equal number of vectors for each block, rounded up.
+    // This block's piece of a row. All blocks have the same number of vectors, rounded up.
     let piece = n.div_ceil(T::WIDTH as u32 * BLOCKS) * T::WIDTH as u32;
     let before = n.min(cluster_rank() * piece);
     let span = Span { n: piece.min(n - before), first: tid, stride: BLOCK };
@@ -115,8 +115,8 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
     }
     let mut round = 0;
     while row < m {
-        // SAFETY: the row has the elements of the piece, which no thread writes. The copy of a copied piece started
-        // STAGES rounds ago.
+        // SAFETY: the row has the elements of the piece, which no thread writes. If the piece is copied, its copy
+        // started STAGES rounds ago.
         let mut values: [f32; COUNT] = unsafe {
             match is_copied {
                 true => span.load::<T, O, COUNT>(ring.wait(round)),
@@ -192,7 +192,7 @@ impl Ring {
     /// Waits for the copy of a round, and returns its stage.
     ///
     /// # Safety
-    /// The copy was started.
+    /// The copy has been started.
     #[inline(always)]
     unsafe fn wait<T>(self, round: u32) -> *const T {
         let (stage, barrier) = self.stage(round);

@@ -20,8 +20,8 @@ pub const BLOCKS: u32 = 8;
 /// each other's shared memory.
 ///
 /// Each warp combines the parts of its lanes and writes the result to the shared memory of all eight blocks. A barrier
-/// of the cluster follows, and then each warp combines the parts of all warps. So eight times the number of registers
-/// is available for a row, and a row of 512 KB is read only once.
+/// of the cluster follows, and then each warp combines the parts of all warps. So eight times the registers are
+/// available for a row, and a row of 512 KB is read only once.
 ///
 /// A block may write to the shared memory of another block only after that block has started. The first barrier ensures
 /// this order. Its wait comes after the loads. (CUDA C++ Programming Guide, "Distributed Shared Memory".)

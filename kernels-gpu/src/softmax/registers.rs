@@ -17,10 +17,10 @@ pub const LONGEST: u32 = 1024 * ITEMS as u32;
 
 /// Each thread loads its elements once and keeps them in registers, so the row is read once and written once.
 ///
-/// A copy of the matrix moves the same bytes, so the time of a copy is the bound for this rung and all later rungs. The
-/// block has 64, 256 or 1024 threads, depending on the length of the row, because a thread keeps 16 elements. The
-/// kernel is generic over the operation, because an RMSNorm differs only in what it computes from the elements in
-/// registers.
+/// A copy of the matrix moves the same number of bytes, so the time of a copy is a lower bound for this rung and all
+/// later rungs. A thread keeps 16 elements, so the block has 64, 256 or 1024 threads, depending on the length of the
+/// row. The kernel is generic over the operation, because an RMSNorm differs only in what it computes from the elements
+/// in registers.
 ///
 /// # Safety
 /// See [`softmax`](super).

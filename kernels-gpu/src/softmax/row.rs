@@ -8,11 +8,11 @@
 //! | a NaN | NaN in every element | NaN in every element |
 //! | +∞ | NaN in every element | 0, and NaN where the input is infinite |
 //! | -∞ and a finite element | 0 where the input is -∞ | 0, and NaN where the input is infinite |
-//! | -∞ alone | NaN in every element | NaN in every element |
+//! | only -∞ | NaN in every element | NaN in every element |
 //! | one finite element | 1 | ± `weight` if the element's square is much larger than 1e-6 |
 //! | squares whose sum is above the range of f32 | | 0 |
 //!
-//! PyTorch gives the same results. No operation checks for such rows: the results follow from the arithmetic of
+//! PyTorch gives the same results. No operation checks for such rows: the results follow from the arithmetic rules for
 //! infinities.
 
 use core::array;
@@ -31,16 +31,16 @@ pub trait RowElement: Output {
     /// The number of elements in 16 bytes.
     const WIDTH: usize;
 
-    /// Returns the value, which an f32 holds exactly.
+    /// Returns the value, which an `f32` represents exactly.
     fn value(self) -> f32;
 
-    /// Returns element `k` of a vector of 16 bytes.
+    /// Returns element `k` of a 16-byte vector.
     fn of_vector(vector: [u32; 4], k: usize) -> Self;
 
-    /// Returns a vector of 16 bytes with these elements.
+    /// Returns a 16-byte vector with these elements.
     fn vector(element: impl Fn(usize) -> Self) -> [u32; 4];
 
-    /// Returns a vector of 16 bytes with these values, each rounded to the nearest element.
+    /// Returns a 16-byte vector with these values, each rounded to the nearest element.
     fn rounded(value: impl Fn(usize) -> f32) -> [u32; 4];
 }
 
@@ -98,10 +98,10 @@ impl RowElement for f32 {
     }
 }
 
-/// The operation that a rung applies to each row: it first computes parts of the row's elements, then each output from
-/// the part of the whole row.
+/// The operation that a rung applies to each row. It first computes the *part* (a partial result) of some of the row's
+/// elements, and then each output from the part of the whole row.
 ///
-/// A rung that keeps a row replaces each element by its *weight* with [`weigh`](Self::weigh). An output is the product
+/// A rung that keeps a row replaces each element with its *weight* by [`weigh`](Self::weigh). An output is the product
 /// of the weight and a [`factor`](Self::factor), which is the same for all elements of a thread.
 pub trait RowOperation {
     /// The partial result for some elements.
@@ -110,7 +110,7 @@ pub trait RowOperation {
     /// The part of an empty set of elements.
     const NONE: Self::Part;
 
-    /// An element that changes no part, which fills the places after the end of a row.
+    /// An element that does not change any part. It fills the positions after the end of a row.
     const OUTSIDE: f32;
 
     /// Whether the operation multiplies outputs by the elements of `weight`.
@@ -122,8 +122,8 @@ pub trait RowOperation {
     /// Combines two parts into the part of all their elements.
     fn both(a: Self::Part, b: Self::Part) -> Self::Part;
 
-    /// Replaces values by their weights, and returns the part of the values. The values form vectors of `width` values,
-    /// and `width` is a constant after inlining. A vector `k` that does not exist stays unchanged.
+    /// Replaces values with their weights, and returns the part of the values. The values form vectors of `width`
+    /// values, and `width` is a constant after inlining. If vector `k` does not exist, it stays unchanged.
     fn weigh<const N: usize>(values: &mut [f32; N], width: usize, exists: impl Fn(usize) -> bool) -> Self::Part;
 
     /// Combines the parts of a warp's lanes, `N` per lane, and returns the result to all lanes. All 32 lanes must call
@@ -133,16 +133,16 @@ pub trait RowOperation {
     /// Returns the output of an element of a row of `n` elements, from the part of the row.
     fn output(row: Self::Part, n: u32, value: f32) -> f32;
 
-    /// Returns the value whose weight is 1 among the weights of a part.
+    /// Returns the value that has the weight 1 relative to a part.
     fn unit(part: Self::Part) -> f32;
 
-    /// Returns the factor from the weights of a part to the outputs.
+    /// Returns the factor that converts the weights relative to a part into outputs.
     #[inline(always)]
     fn factor(part: Self::Part, row: Self::Part, n: u32) -> f32 {
         Self::output(row, n, Self::unit(part))
     }
 
-    /// Returns the part as a word, for the shared memory of another block.
+    /// Returns the part as a word, to be written to the shared memory of another block.
     fn to_word(part: Self::Part) -> u64;
 
     /// Returns the part that [`to_word`](Self::to_word) encoded as `word`.
@@ -173,7 +173,7 @@ pub(super) fn exp(x: f32) -> f32 {
 }
 
 /// Returns the number to subtract from elements with this maximum. For -∞ the result is 0, because the difference of
-/// two equal infinities is NaN. The NaN would make the sum NaN for a row that has finite elements elsewhere.
+/// two equal infinities is NaN, which would make the sum NaN even if other elements of the row are finite.
 #[inline(always)]
 pub(super) fn shift(max: f32) -> f32 {
     if max == f32::NEG_INFINITY { 0.0 } else { max }
@@ -208,7 +208,7 @@ impl RowOperation for Softmax {
         MaxSum { max, sum: a.sum * exp(a.max - shift(max)) + b.sum * exp(b.max - shift(max)) }
     }
 
-    /// Replaces values by their exponentials, each divided by the exponential of the part's maximum.
+    /// Replaces values with their exponentials, each divided by the exponential of the part's maximum.
     #[inline(always)]
     fn weigh<const N: usize>(values: &mut [f32; N], width: usize, exists: impl Fn(usize) -> bool) -> MaxSum {
         // Two dependency chains, so that an instruction does not wait for the previous instruction.
@@ -332,7 +332,7 @@ pub(super) unsafe fn of_block<O: RowOperation, const BLOCK: u32>(parts: *mut O::
     O::of_warp([if lane < BLOCK / 32 { unsafe { *parts.add(lane as usize) } } else { O::NONE }])
 }
 
-/// The vectors of a thread in a row of `n` elements: vector `first`, and further vectors at distances of `stride`
+/// The vectors of a thread in a row of `n` elements: vector `first`, and further vectors at intervals of `stride`
 /// vectors. A vector holds 16 bytes of elements. Elements from `n` on do not exist.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
@@ -354,7 +354,7 @@ impl Span {
         (self.first + k as u32 * self.stride) * T::WIDTH as u32
     }
 
-    /// Loads vector number `k` of a row, with `outside` for elements that do not exist.
+    /// Loads vector number `k` of a row. Elements that do not exist are replaced by `outside`.
     ///
     /// # Safety
     /// `row` has `n` elements, which no thread writes. `is_aligned` is the result of [`is_aligned`](Self::is_aligned)
@@ -390,12 +390,12 @@ impl Span {
                 false => [0; 4],
             })
         };
-        // One branch for all loads, so that the loads are in flight together.
+        // One branch for all loads, so that the loads are in flight at the same time.
         let vectors = if self.is_aligned(row) { load(true) } else { load(false) };
         array::from_fn(|i| T::of_vector(vectors[i / T::WIDTH], i % T::WIDTH).value())
     }
 
-    /// Replaces this thread's values by their weights, and returns the part of the values.
+    /// Replaces this thread's values with their weights, and returns the part of the values.
     #[inline(always)]
     pub(super) fn weigh<T: RowElement, O: RowOperation, const N: usize>(self, values: &mut [f32; N]) -> O::Part {
         O::weigh(values, T::WIDTH, |k| self.index::<T>(k) < self.n)

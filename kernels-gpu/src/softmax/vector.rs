@@ -9,7 +9,7 @@ use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block};
 use super::{rows, smallest_block};
 use crate::tensor_core::{Bf16, F16};
 
-/// The number of bytes of a row that a thread keeps: four vectors of 16 bytes.
+/// The number of bytes of a row that a thread keeps: four 16-byte vectors.
 pub(super) const THREAD_BYTES: u32 = 4 * 16;
 
 /// Returns the number of bytes of a row that a block keeps.
@@ -17,10 +17,10 @@ pub(super) const fn bytes(block: u32) -> u32 {
     block * THREAD_BYTES
 }
 
-/// `softmax_registers` with loads and stores of 16 bytes: an eighth of the instructions for elements of 16 bits.
+/// `softmax_registers` with 16-byte loads and stores: an eighth of the instructions for 16-bit elements.
 ///
-/// A thread keeps four vectors: 32 elements of 16 bits, or 16 of 32 bits. So the longest row has 64 KB. If the size of
-/// a row is not a multiple of 16 bytes, most rows start at unaligned addresses. A block accesses such rows element by
+/// A thread keeps four vectors: 32 elements of 16 bits, or 16 of 32 bits. So the longest row is 64 KB. If the size of a
+/// row is not a multiple of 16 bytes, most rows start at unaligned addresses. A block accesses such rows element by
 /// element.
 ///
 /// # Safety

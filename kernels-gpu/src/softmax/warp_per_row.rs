@@ -6,16 +6,16 @@ use rung::rung;
 use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
 use crate::tensor_core::{Bf16, F16};
 
-/// The number of warps in a block, and of its rows.
+/// The number of warps in a block, which is also the number of its rows.
 const WARPS: u32 = 4;
 /// The maximum number of elements in a row.
 pub const LONGEST: u32 = 32 * COUNT as u32;
 /// The number of elements per lane.
 const COUNT: usize = 32;
 
-/// `softmax_vector` with one warp per row, so it needs no barrier and no shared memory.
+/// `softmax_vector` with one warp per row, which needs no barrier and no shared memory.
 ///
-/// Shuffles alone combine the parts of a row, and a warp does not wait for other warps. So some warps of a
+/// Only shuffles combine the parts of a row, and a warp does not wait for other warps. So some warps of a
 /// multiprocessor load while others store. With a block per row, all warps load, then all wait at the barrier, and then
 /// all store. The rows have at most 1024 elements.
 ///

@@ -12,8 +12,8 @@ use super::key::{Key, Ordered, Value};
 use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
-/// The number of keys per thread. Even with 64-bit keys, the tiles of two blocks of 512 fit into the shared memory of a
-/// multiprocessor.
+/// The number of keys per thread. Even with 64-bit keys, the tiles of two 512-thread blocks fit into the shared memory
+/// of a multiprocessor.
 const ITEMS: u32 = 7;
 
 /// Returns the number of words in a block's buffer, which holds a tile of keys or of values, or the histograms of all
@@ -23,13 +23,13 @@ const fn buffer_words<K>(block: u32) -> usize {
     (if tile > histograms { tile } else { histograms }) / 8
 }
 
-/// `sort_digits`, but each tile is first sorted by its digit in shared memory.
+/// `sort_digits`, except that each tile is first sorted by its digit in shared memory.
 ///
-/// The keys of a tile with the same digit go to consecutive places. In the previous rung, different warps write these
-/// keys at different times. Here the block first puts its keys in the order of their digits. Then neighboring lanes
-/// write neighboring places: with 3584 random keys and 256 digits, runs of 14 on average. For 2^20 + 3 random keys, the
-/// simulator counts 7.7 sectors per store of a warp instead of 26.7. The values follow their keys through the same
-/// buffer. (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
+/// The keys of a tile with the same digit go to consecutive positions. In the previous rung, different warps write
+/// these keys at different times. Here the block first puts its keys in the order of their digits. Then neighboring
+/// lanes write neighboring positions: with 3584 random keys and 256 digits, runs of 14 on average. For 2^20 + 3 random
+/// keys, the simulator counts 7.7 sectors per store of a warp instead of 26.7. The values follow their keys through the
+/// same buffer. (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -105,14 +105,14 @@ pub unsafe fn sort_coalesced<K: Key, V: Value, const BLOCK: u32>(
 struct Shared {
     /// A word for each warp.
     warp_sums: *mut i32,
-    /// `buffer_words` words of 64 bits.
+    /// `buffer_words` 64-bit words.
     buffer: *mut u64,
-    /// For each digit, the place in the buffer at which its keys start, and later the distance from there to their
-    /// place in the array.
+    /// For each digit, the position in the buffer at which its keys start, and later the distance from there to their
+    /// position in the array.
     starts: *mut u32,
 }
 
-/// Moves a tile to the places of its keys. Ends with a barrier.
+/// Moves a tile's keys to their positions. Ends with a barrier.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call the function together. Nothing else accesses `shared` during the call. The
@@ -129,7 +129,7 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
 ) {
     let (tid, start, tiles) = (thread::thread_idx_x(), index * BLOCK * ITEMS, n.div_ceil(BLOCK * ITEMS));
     let (count, distances) = ((n - start).min(BLOCK * ITEMS), shared.starts.wrapping_add(DIGITS as usize));
-    // Places after the last key have the greatest digit, so their ranks follow the ranks of all keys.
+    // Positions after the last key have the greatest digit, so their ranks follow the ranks of all keys.
     let keys: [Ordered<K>; ITEMS as usize] = array::from_fn(|k| {
         let i = start + place(ITEMS, k as u32);
         // SAFETY: a key is read only if i < n, and no thread writes these keys in this pass.

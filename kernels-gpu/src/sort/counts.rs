@@ -1,9 +1,9 @@
 //! Shared code of the radix sorts: the scans, and the ranks of a tile's keys.
 //!
 //! A pass sorts by one digit and keeps the order of keys whose digits are equal. Its table of counts has a row for each
-//! digit and a column for each tile. A scan of the table in row-major order gives the first place for the keys of a
-//! digit and a tile. Keys with smaller digits go before this place, and so do keys with the same digit from earlier
-//! tiles.
+//! digit and a column for each tile. A scan of the table in row-major order computes the first position for the keys of
+//! a digit and a tile. Keys with smaller digits go before this position, and so do keys with the same digit from
+//! earlier tiles.
 
 use core::array;
 
@@ -18,7 +18,7 @@ pub(super) const DIGIT_BITS: u32 = 8;
 /// The number of values of a wide digit.
 pub(super) const DIGITS: u32 = 1 << DIGIT_BITS;
 
-/// Returns the place in a tile of this thread's key `k` of `items`. A warp's part of the tile is contiguous and
+/// Returns the position in a tile of this thread's key `k` of `items`. A warp's part of the tile is contiguous and
 /// consists of rows of 32 keys, one for each lane.
 #[inline(always)]
 pub(super) fn place(items: u32, k: u32) -> u32 {
@@ -42,7 +42,7 @@ pub(super) unsafe fn scan_block<const BLOCK: u32>(warp_sums: *mut i32, value: u3
     ((before + sum).cast_unsigned() - value, total.cast_unsigned())
 }
 
-/// Replaces each count of a table by the sum of the counts before it. Starts and ends with a grid barrier.
+/// Replaces each count of a table with the sum of the counts before it. Starts and ends with a grid barrier.
 ///
 /// Each block sums a part of the table, and then scans this part, starting with the sum of the parts before it, as in
 /// `scan_reduce_first`.
@@ -108,8 +108,8 @@ pub(super) unsafe fn scan_counts<const BLOCK: u32>(
 /// Returns the rank of each key of this thread among the tile's keys with the same digit. Also returns the number of
 /// keys in the tile whose digit is this thread's index. Ranks follow the order of the keys' [`place`].
 ///
-/// Each lane finds the lanes of its warp with the same digit (`match.any`). The first of these lanes adds the number of
-/// these lanes to the histogram of the warp. Then the block scans each digit's counts over the warps.
+/// Each lane finds the lanes of its warp with the same digit (`match.any`). The first of these lanes adds their number
+/// to the histogram of the warp. Then the block scans each digit's counts over the warps.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK`, at least [`DIGITS`], call the function together. `histograms` is shared memory

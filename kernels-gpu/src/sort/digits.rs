@@ -1,4 +1,4 @@
-//! Radix sort by digits of eight bits.
+//! Radix sort with eight-bit digits.
 
 use core::array;
 use core::mem::MaybeUninit;
@@ -16,13 +16,13 @@ use crate::grid_barrier::GridBarrier;
 
 /// `sort_split` with 256 groups instead of two: a pass sorts by eight bits.
 ///
-/// Keys of 32 bits need four passes instead of 32. The blocks count the digits of their tiles with atomics in shared
-/// memory. The table has 256 counts for each tile, and a scan of the table gives the places for the keys of each digit.
-/// A ballot is not enough for a key's rank among the tile's keys with the same digit: the lanes of a warp with equal
-/// digits find each other with `match.any`. The next limit is the scatter: neighboring lanes have different digits, so
-/// a store of a warp touches up to 32 sectors. (Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for
-/// Manycore GPUs*, 2009, section 4; Merrill and Grimshaw, *High Performance and Scalable Radix Sorting*, 2011;
-/// *Programming Massively Parallel Processors*, section 13.5.)
+/// 32-bit keys need four passes instead of 32. The blocks count the digits of their tiles with atomics in shared
+/// memory. The table has 256 counts for each tile, and a scan of the table computes the positions for the keys of each
+/// digit. A ballot is not enough to rank a key among the tile's keys with the same digit, so the lanes of a warp with
+/// equal digits find each other with `match.any`. The next limit is the scatter: neighboring lanes have different
+/// digits, so a store of a warp touches up to 32 sectors. (Satish, Harris and Garland, *Designing Efficient Sorting
+/// Algorithms for Manycore GPUs*, 2009, section 4; Merrill and Grimshaw, *High Performance and Scalable Radix Sorting*,
+/// 2011; *Programming Massively Parallel Processors*, section 13.5.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -75,7 +75,7 @@ pub unsafe fn sort_digits<K: Key, V: Value, const BLOCK: u32>(
         // SAFETY: all threads of the grid call this function, and all blocks are resident.
         unsafe { scan_counts::<BLOCK>(&mut barrier, warp_sums, counts, DIGITS * tiles, sums) };
         for index in (first..tiles).step_by(blocks) {
-            // Places after the last key have the greatest digit, so their ranks follow the ranks of all keys.
+            // Positions after the last key have the greatest digit, so their ranks follow the ranks of all keys.
             let digits: [u32; ITEMS as usize] = array::from_fn(|k| {
                 let i = index * tile + place(ITEMS, k as u32);
                 // SAFETY: a key is read only if i < n, and no thread writes these keys in this pass.

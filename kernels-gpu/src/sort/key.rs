@@ -1,7 +1,8 @@
 //! Traits for the types of keys and values.
 //!
-//! A radix sort orders unsigned integers by their digits. A key of another type is first mapped to unsigned bits whose order
-//! is the order of the keys (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 2.1):
+//! A radix sort orders unsigned integers by their digits. A key of another type is first mapped to unsigned bits that
+//! have the same order as the keys (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section
+//! 2.1):
 //!
 //! | key | order | bits |
 //! |---|---|---|
@@ -26,7 +27,8 @@ pub trait Key: Copy {
     fn to_ordered(self) -> Self::Ordered;
     /// Returns the key with these ordered bits.
     fn from_ordered(ordered: Self::Ordered) -> Self;
-    /// Returns `WIDTH` of a key's ordered bits, from bit `shift` on. Bit 0 is the lowest bit. `WIDTH` is at most 31.
+    /// Returns `WIDTH` of a key's ordered bits, starting at bit `shift`. Bit 0 is the lowest bit. `WIDTH` is at most
+    /// 31.
     fn digit<const WIDTH: u32>(ordered: Self::Ordered, shift: u32) -> u32;
 }
 
@@ -85,7 +87,7 @@ fn ordered_to_float(ordered: u32) -> f32 {
 
 /// A value type. Values move with their keys.
 pub trait Value: Copy {
-    /// The value for the places after the last value of a tile.
+    /// The value for the positions after the last value of a tile.
     const NONE: Self;
 }
 /// A sort without values: memory accesses of this type compile to nothing.

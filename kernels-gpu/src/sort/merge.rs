@@ -10,21 +10,21 @@ use super::key::{Key, Value};
 use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
-/// The number of neighboring keys per thread. It is odd so that the first keys of a warp's lanes lie in different
+/// The number of neighboring keys per thread. It is odd so that the first keys of a warp's lanes are in different
 /// banks.
 const ITEMS: u32 = 5;
 
 /// Blocks sort tiles, and each pass over the array merges pairs of sorted runs into runs of twice the length.
 ///
 /// The network of `sort_bitonic` needs about `n log2² n / 4` comparisons, because its pairs do not depend on the keys.
-/// A merge that depends on the keys doubles the length of the runs in one pass. Every thread writes an equal number of
-/// keys of the result. A binary search finds the starts of these keys in both runs. Of the first `d` keys of the
-/// result, `i` are from the first run and `d - i` from the second run, and only one `i` is correct. First the threads
-/// of the grid search for the parts of all tiles. Then a block loads the parts of a tile, and its threads search in the
-/// tile. Among equal keys, the keys of the first run come first, so the sort is stable. For 2^24 keys there are 13
-/// passes: expect the time of about 14 copies of the array, and more for the searches. (Green, McColl and Bader, *GPU
-/// Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009,
-/// section 5.)
+/// A merge that depends on the keys doubles the length of the runs in one pass. Every thread writes the same number of
+/// keys of the result. A binary search finds where these keys start in both runs: of the first `d` keys of the result,
+/// `i` are from the first run and `d - i` from the second run, and only one `i` is correct. First the threads of the
+/// grid search for the parts of all tiles. Then a block loads the parts of a tile, and its threads search in the tile.
+/// Among equal keys, the keys of the first run come first, so the sort is stable. For 2^24 keys there are 13 passes:
+/// expect the time of about 14 copies of the array, plus the time of the searches. (Green, McColl and Bader, *GPU Merge
+/// Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009, section
+/// 5.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -155,8 +155,8 @@ unsafe fn sort_tile<K: Key, V: Value>(tile: Pairs<K, V>, count: u32) {
     thread::sync_threads();
 }
 
-/// Merges the runs with the places 0 to `middle` and `middle` to `end` in shared memory. This thread writes the `ITEMS`
-/// keys of the result from place `diagonal` on. Starts with a barrier.
+/// Merges two runs in shared memory: positions 0 to `middle`, and positions `middle` to `end`. This thread writes the
+/// `ITEMS` keys of the result that start at position `diagonal`. The function starts with a barrier.
 ///
 /// # Safety
 /// All threads of the block call the function together. The threads that merge the same runs use all multiples of
@@ -171,7 +171,7 @@ unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diag
         // Separate addresses instead of `runs`, because the closure would put `runs` into local memory.
         let Pairs { keys, values } = runs;
         Some(array::from_fn::<(K, V), { ITEMS as usize }, _>(|_| {
-            // SAFETY: a key is read only if its place is below the end of its run. After the last key of a run, the
+            // SAFETY: a key is read only if its position is below the end of its run. After the last key of a run, the
             // thread reads the last key again.
             unsafe {
                 let is_before =

@@ -1,4 +1,4 @@
-//! One sweep: a pass reads and writes each key once, because tiles find their places by look-back.
+//! One sweep: a pass reads and writes each key once, because tiles find their positions by look-back.
 
 use core::array;
 use core::mem::MaybeUninit;
@@ -18,12 +18,12 @@ use crate::tensor_core::opaque;
 const ITEMS: usize = 12;
 
 /// A pass of `sort_coalesced` reads the keys twice: to count the digits of each tile, and to scatter the keys. Here one
-/// sweep counts and scatters. A block counts the digits of its tile and publishes the counts. Then the block looks back
-/// over the counts of earlier tiles, as in `scan_look_back`, with one look-back for each digit. So the block knows how
-/// many keys with each digit are in earlier tiles, while its keys are still in registers.
+/// sweep both counts and scatters. A block counts the digits of its tile and publishes the counts. Then the block looks
+/// back over the counts of earlier tiles, as in `scan_look_back`, with one look-back for each digit. So the block knows
+/// how many keys with each digit are in earlier tiles, while its keys are still in registers.
 ///
-/// A look-back does not find the number of smaller digits in later tiles. Therefore, the kernel counts the digits of
-/// all passes once, before the first pass. With four passes, a key is read five times and written four times.
+/// A look-back cannot count the smaller digits in later tiles. Therefore, the kernel counts the digits of all passes
+/// once, before the first pass. With four passes, a key is read five times and written four times.
 ///
 /// Within a tile, a key's rank is the number of earlier keys with its digit. Each warp ranks 32 keys at a time: votes
 /// find the lanes with the same digit, and a counter for each digit holds the number of earlier keys. (Adinets and
@@ -106,13 +106,13 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
             // Without `opaque`, the addresses in `warp_counts` would stay in registers from `rank` on.
             let pass = opaque(pass);
-            // SAFETY: the places of the keys in the sorted tile are all different.
+            // SAFETY: the positions of the keys in the sorted tile are all different.
             let places: [u32; ITEMS] = array::from_fn(|item| unsafe {
                 let place = u32::from(*warp_counts.add(digit::<K>(items[item], pass))) + ranks[item];
                 *tile_keys.add(place as usize) = items[item];
                 place
             });
-            // SAFETY: the places are all different.
+            // SAFETY: the positions are all different.
             unsafe { put_values(tile_values, places, moved) };
             if tid < DIGITS {
                 // SAFETY: the blocks of all tiles run, and only this thread writes the words and the offset of its
@@ -125,7 +125,7 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
             }
             thread::sync_threads();
             let keys_of_tile = tile_size.min(n - tile * tile_size);
-            // SAFETY: the sorted tile is complete. All keys have different places below n in the output.
+            // SAFETY: the sorted tile is complete. All keys have different positions below n in the output.
             unsafe {
                 let sorted = (tile_keys.cast_const(), tile_values.cast_const());
                 store_tile::<K, V, BLOCK, ITEMS>(sorted, offsets, pass, keys_of_tile, (to, to_values));

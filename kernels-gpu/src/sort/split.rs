@@ -15,14 +15,14 @@ use crate::scan::shuffle::sum_of_warps_before;
 /// The number of keys per thread.
 pub(super) const ITEMS: u32 = 8;
 
-/// A pass for each bit, from the lowest bit on, splits the keys: keys with a 0 go to the front, and keys with the same
-/// bit keep their order.
+/// Each pass splits the keys by one bit, starting with the lowest: keys with a 0 go to the front, and keys with the
+/// same bit keep their order.
 ///
 /// The previous rungs compare keys. Here no two keys are compared, and the number of passes depends only on the size of
-/// a key: 32 for 32 bits. The place of a key with a 0 is the number of zeros before it, which is a prefix sum. The
+/// a key: 32 for 32 bits. The position of a key with a 0 is the number of zeros before it, which is a prefix sum. The
 /// blocks count the zeros of their tiles, and the grid scans the counts. Then each tile is loaded again, and a ballot
-/// gives the zeros of the earlier lanes. A pass reads the array twice and writes it once, so expect the time of 32
-/// times 1.5 copies of the array for 32-bit keys. (*Programming Massively Parallel Processors*, section 13.3; Blelloch,
+/// counts the zeros of the earlier lanes. A pass reads the array twice and writes it once. So for 32-bit keys, expect
+/// the time of 32 times 1.5 copies of the array. (*Programming Massively Parallel Processors*, section 13.3; Blelloch,
 /// *Prefix Sums and Their Applications*, 1990, `split`.)
 ///
 /// # Safety

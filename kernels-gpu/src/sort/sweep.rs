@@ -1,9 +1,9 @@
 //! Shared code of the one-sweep rungs: the counts of all digits, ranks within a warp, and the words of the tiles.
 //!
 //! # Words of a pass
-//! A tile has a word for each digit in `status`: 30 bits for a count, and two for its state. A word holds the number of
-//! keys with the digit in the tile, or in this tile and all earlier tiles (a prefix). One store writes both the count
-//! and the state, so relaxed order is enough.
+//! A tile has a word for each digit in `status`: 30 bits for a count, and two bits for its state. The count is the
+//! number of keys with the digit in the tile, or in this tile and all earlier tiles (a prefix). One store writes both
+//! the count and the state, so relaxed ordering is enough.
 //!
 //! The highest bit is 1 in passes with an even number and 0 in passes with an odd number. Each pass writes every word
 //! of its tiles, and a launch has an even number of passes. So a word with the other value of this bit is from the
@@ -55,8 +55,8 @@ pub(super) fn buffers<T>(pass: u32, input: *const T, output: *mut T, other: *mut
     }
 }
 
-/// Returns the place of this thread's key `item` in the input. Each warp's part of the tile is contiguous, so the keys
-/// are ordered by warp, then by item, then by lane.
+/// Returns the position of this thread's key `item` in the input. Each warp's part of the tile is contiguous, so the
+/// keys are ordered by warp, then by item, then by lane.
 #[inline(always)]
 fn place<const BLOCK: u32, const ITEMS: usize>(tile: u32, item: usize) -> u32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -181,8 +181,8 @@ fn lanes_with(digit: usize) -> u32 {
     lanes
 }
 
-/// Counts a key of each lane. Returns the number of earlier keys of the warp with the same digit as this lane's key:
-/// keys of earlier calls, and keys of lower lanes.
+/// Counts one key per lane. Returns the number of earlier keys of the warp with the same digit as this lane's key: keys
+/// of earlier calls, and keys of lower lanes.
 ///
 /// # Safety
 /// All 32 lanes of a warp call the function together. `counts` is shared memory with `DIGITS` counts, which only this
@@ -243,9 +243,9 @@ pub(super) unsafe fn counts_before(warp_sums: *mut u32, count: u32) -> u32 {
     before
 }
 
-/// Publishes the counts of a tile, and replaces each warp's count of a digit by the place in the sorted tile at which
-/// the warp's keys with the digit start. Thread `d` gets the number of keys with digit `d`, and the number of keys with
-/// smaller digits. The function contains block barriers: at the start, in the middle, and at the end.
+/// Publishes the counts of a tile, and replaces each warp's count of a digit with the position in the sorted tile at
+/// which the warp's keys with the digit start. Returns to thread `d` the number of keys with digit `d`, and the number
+/// of keys with smaller digits. The function contains block barriers: at the start, in the middle, and at the end.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call the function together. `counts` is shared memory with `DIGITS` counts for
@@ -281,24 +281,25 @@ pub(super) unsafe fn place_digits<const BLOCK: u32>(
     (count, smaller)
 }
 
-/// Writes the values of this thread's keys to their places in the sorted tile.
+/// Writes the values of this thread's keys to their positions in the sorted tile.
 ///
 /// # Safety
-/// `values` has these places, and no other thread accesses them.
+/// `values` has these positions, and no other thread accesses them.
 #[inline(always)]
 pub(super) unsafe fn put_values<V: Value, const ITEMS: usize>(values: *mut V, places: [u32; ITEMS], moved: [V; ITEMS]) {
     for item in 0..ITEMS {
-        // SAFETY: the place exists, and only this thread accesses it.
+        // SAFETY: the position exists, and only this thread accesses it.
         unsafe { *values.add(places[item] as usize) = moved[item] };
     }
 }
 
-/// Writes the first `count` keys and values of a tile that is sorted by its digits: key `i` with digit `d` to place `offsets[d] + i`.
+/// Writes the first `count` keys and values of a tile that is sorted by its digits: key `i` with digit `d` to position
+/// `offsets[d] + i`.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call the function together. The tile has `count` keys, at most `BLOCK * ITEMS`,
-/// and no thread writes the tile or the offsets. The places are in bounds of `to` and `to_values`, and no other thread
-/// accesses them.
+/// and no thread writes the tile or the offsets. The positions are in bounds of `to` and `to_values`, and no other
+/// thread accesses them.
 #[inline(always)]
 pub(super) unsafe fn store_tile<K: Key, V: Value, const BLOCK: u32, const ITEMS: usize>(
     tile: (*const Ordered<K>, *const V),
@@ -309,7 +310,7 @@ pub(super) unsafe fn store_tile<K: Key, V: Value, const BLOCK: u32, const ITEMS:
 ) {
     for i in (0..ITEMS as u32).map(|item| item * BLOCK + thread::thread_idx_x()) {
         if i < count {
-            // SAFETY: i < count, and no other key has the same place.
+            // SAFETY: i < count, and no other key has the same position.
             unsafe {
                 let key = *tile.0.add(i as usize);
                 let place = (*offsets.add(digit::<K>(key, pass))).wrapping_add(i) as usize;
@@ -354,7 +355,7 @@ impl Words {
         Self { status, pass: if pass.is_multiple_of(2) { 1 << 31 } else { 0 } }
     }
 
-    /// Writes a word of a tile: with the count of the tile's keys, or with a prefix.
+    /// Writes a word of a tile, with either the count of the tile's keys or a prefix.
     ///
     /// # Safety
     /// The tile has words, and only this thread writes the word of this digit.
@@ -373,11 +374,11 @@ impl Words {
     #[inline(always)]
     pub(super) unsafe fn look_back<const AT_ONCE: usize>(self, tile: u32, digit: u32) -> u32 {
         let mut before = 0;
-        // The tiles from `end` on are already added.
+        // The tiles from `end` on have already been added.
         let mut end = tile;
         while end > 0 {
-            // The first tile has a prefix, so if fewer than `AT_ONCE` tiles remain, the words after the first tile's
-            // word are not used.
+            // The first tile always has a prefix. So if fewer than `AT_ONCE` tiles remain, the words after the first
+            // tile's word are not used.
             let words: [u32; AT_ONCE] = array::from_fn(|k| {
                 let other = end.saturating_sub(1 + k as u32);
                 // SAFETY: the tile has words, and all threads access them with atomics.

@@ -29,8 +29,8 @@ const ITEMS: usize = 24;
 /// Prediction: a pass that hides all waits takes the time of a copy, so four passes and the counts take at least the
 /// time of 4.5 copies. Measured on an H100 80GB HBM3, in one run: 2^28 keys in 6.16 ms (CUB 6.45, a copy 0.75), 2^24 in
 /// 436 µs (CUB 485), and 2^20 in 60 µs (92). 2^28 keys with values take 8.48 ms (8.81). The votes and the shared memory
-/// accesses of the ranks keep the kernel above this minimum. With 16 keys per thread and two blocks, keys alone take 5
-/// to 8 % less time. Keys with values take 28 % more, because 64 registers are too few for them.
+/// accesses of the ranks keep the kernel above the predicted minimum. With 16 keys per thread and two blocks, keys
+/// without values take 5 to 8 % less time. Keys with values take 28 % more, because 64 registers are too few for them.
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -109,7 +109,7 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
             let pass = opaque(pass);
             let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
             let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
-            // SAFETY: the places of the keys in the sorted tile are all different.
+            // SAFETY: the positions of the keys in the sorted tile are all different.
             let places: [u32; ITEMS] = array::from_fn(|item| unsafe {
                 let place = u32::from(*warp_counts.add(digit::<K>(items[item], pass))) + ranks[item];
                 *tile_keys.add(place as usize) = items[item];
@@ -136,7 +136,7 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
                 }
             }
             if size_of::<V>() > 0 {
-                // SAFETY: the places are all different. `from` has n keys, which no thread writes in this pass.
+                // SAFETY: the positions are all different. `from` has n keys, which no thread writes in this pass.
                 unsafe {
                     put_values(tile_values, places, moved);
                     items = load_keys::<K, BLOCK, ITEMS>(from, next, n);
@@ -144,7 +144,7 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
             }
             thread::sync_threads();
             let keys_of_tile = tile_size.min(n - tile * tile_size);
-            // SAFETY: the sorted tile is complete. All keys have different places below n in the output.
+            // SAFETY: the sorted tile is complete. All keys have different positions below n in the output.
             unsafe {
                 let sorted = (tile_keys.cast_const(), tile_values.cast_const());
                 store_tile::<K, V, BLOCK, ITEMS>(sorted, offsets, pass, keys_of_tile, (to, to_values));

@@ -2,15 +2,16 @@
 //!
 //! A thread starts a copy and continues, and the bytes arrive in shared memory later. `cp.async.commit_group` forms a
 //! group from the copies since the previous commit. `cp.async.wait_group` waits until all groups of this thread have
-//! arrived, except the last few. The copies of other threads may still be in flight, so a barrier must follow.
+//! arrived, except for a given number of the last groups. The copies of other threads may still be in flight, so a
+//! barrier must follow.
 //!
 //! (PTX ISA, "Data Movement and Conversion Instructions: cp.async".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use super::{Shared, Wide};
 
-/// Starts a copy of `$bytes` bytes with a cache operator: the first `$read` bytes are read, and the remaining bytes
-/// become zeros.
+/// Starts a `$bytes`-byte copy with a cache operator: the first `$read` bytes are read, and the remaining bytes become
+/// zeros.
 macro_rules! start {
     ($cache:literal, $bytes:literal, $to:ident, $from:ident, $read:expr) => {
         let read: u32 = $read;
@@ -30,7 +31,7 @@ macro_rules! start {
     };
 }
 
-/// Starts a copy of 4 bytes (`cp.async.ca`). If `exists` is false, the copied bytes are zeros.
+/// Starts a 4-byte copy (`cp.async.ca`). If `exists` is false, the copied bytes are zeros.
 ///
 /// # Safety
 /// The caller must ensure that `to` is the address of 4 bytes that no thread accesses before a wait for the copy. If
@@ -40,7 +41,7 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     start!("ca", 4, to, from, if exists { 4 } else { 0 });
 }
 
-/// Starts a copy of 8 bytes (`cp.async.ca`). If `exist` is false, the copied bytes are zeros.
+/// Starts an 8-byte copy (`cp.async.ca`). If `exist` is false, the copied bytes are zeros.
 ///
 /// # Safety
 /// See [`copy_one`], for 8 bytes at addresses that are multiples of 8.
@@ -49,8 +50,7 @@ pub unsafe fn copy_two(to: Shared, from: *const Wide<f32, 2>, exist: bool) {
     start!("ca", 8, to, from, if exist { 8 } else { 0 });
 }
 
-/// Starts a copy of 16 bytes (`cp.async.cg`, which bypasses the L1 cache). If `exist` is false, the copied bytes are
-/// zeros.
+/// Starts a 16-byte copy (`cp.async.cg`, which bypasses the L1 cache). If `exist` is false, the copied bytes are zeros.
 ///
 /// # Safety
 /// See [`copy_one`], for 16 bytes at addresses that are multiples of 16.
@@ -59,7 +59,7 @@ pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     start!("cg", 16, to, from, if exist { 16 } else { 0 });
 }
 
-/// Starts a copy of 16 bytes that reads only the first `bytes` bytes, 0 to 16. The remaining bytes become zeros.
+/// Starts a 16-byte copy that reads only the first `bytes` bytes, 0 to 16. The remaining bytes become zeros.
 ///
 /// # Safety
 /// See [`copy_one`], for 16 bytes of shared memory and `bytes` bytes of global memory, at addresses that are multiples

@@ -1,11 +1,11 @@
 //! `mma.sync` and `ldmatrix`: products of fragments in the registers of one warp (compute capability 8.0 and newer).
 //!
 //! A *fragment* is a piece of a matrix that is spread over the registers of a warp's 32 lanes. Here a fragment has 16
-//! rows of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four *matrices* of 8 × 8 elements, one
-//! register of each lane for each matrix. Lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k` of row (of
-//! `a`) or column (of `b`) `l / 4` of each matrix. The first of these two elements is in the register's lower half.
-//! [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular "Matrix
-//! Fragments for mma.m16n8k16 with floating point type".)
+//! rows of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four 8 × 8 *matrices*. Each matrix
+//! takes one register per lane. Lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k` of row (of `a`) or
+//! column (of `b`) `l / 4` of each matrix. The first of these two elements is in the register's lower half. [`halves`]
+//! returns the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular "Matrix Fragments
+//! for mma.m16n8k16 with floating point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -17,11 +17,12 @@ use super::{Bf16, Element, F16, Output, Shared};
 
 /// The number of lanes in a warp.
 const WARP_SIZE: u32 = 32;
-/// The number of rows in a fragment of `a`, of columns in a fragment of `b`, and of elements along `k` in both.
+/// The number of rows in a fragment of `a`, the number of columns in a fragment of `b`, and the number of elements
+/// along `k` in both.
 pub const SIDE: u32 = 16;
 
-/// Eight elements of 16 bits that are neighbors in memory: a row of an 8 × 8 matrix. With an alignment of 16 bytes, one
-/// instruction loads or stores it.
+/// Eight 16-bit elements that are neighbors in memory: a row of an 8 × 8 matrix. With a 16-byte alignment, one
+/// instruction loads or stores the row.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub struct Chunk(pub [u32; 4]);
@@ -30,10 +31,10 @@ pub struct Chunk(pub [u32; 4]);
 pub type Fragment = [u32; 4];
 
 /// The sums of `M` · 16 rows and `N` · 16 columns. Each pair of a fragment of `a` and a fragment of `b` has the
-/// accumulators of two `mma.sync`, which compute 8 columns each.
+/// accumulators of two `mma.sync` instructions, which compute 8 columns each.
 pub type Sums<const M: usize, const N: usize> = [[[[f32; 4]; 2]; N]; M];
 
-/// An element of 16 bits that `mma.sync` multiplies.
+/// A 16-bit element that `mma.sync` multiplies.
 pub trait MmaElement: Element {
     /// `mma.sync.aligned.m16n8k16.row.col.f32.T.T.f32`: adds the products of 16 rows of `a` and 8 columns of `b`, over
     /// 16 elements along `k`, to `sums`. (PTX ISA, "Multiply-and-Accumulate Instruction: mma".)
@@ -66,8 +67,8 @@ macro_rules! mma_element {
 mma_element!(Bf16, "bf16");
 mma_element!(F16, "f16");
 
-/// Loads the chunk of a row that begins at `from`. If the row has fewer than eight elements left, `left` is their
-/// number, and the remaining elements are 0. For a chunk outside the matrix, `left` is 0 or negative.
+/// Loads the chunk of a row that begins at `from`. `left` is the number of elements left in the row; if there are fewer
+/// than eight, the remaining elements are 0. For a chunk outside the matrix, `left` is 0 or negative.
 ///
 /// # Safety
 /// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a
@@ -84,7 +85,8 @@ pub unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, lef
         // matrix.
         return unsafe { *from.cast() };
     }
-    // The loads replace missing elements by existing elements, so eight loads without a branch are in flight together.
+    // Missing elements are replaced by existing elements, so the eight loads need no branch and are in flight at the
+    // same time.
     let (from, last) = if left > 0 { (from, left - 1) } else { (matrix, 0) };
     Chunk([0, 2, 4, 6].map(|pair| {
         let [low, high] = [pair, pair + 1].map(|i: i32| {
@@ -111,7 +113,7 @@ pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {
 /// ISA, "Warp-level matrix load instruction: ldmatrix".)
 ///
 /// Lane `l` provides the address of row `l % 8` of matrix `l / 8`: 8 elements, 16 bytes. With `TRANSPOSED`, the rows in
-/// memory run perpendicular to `k`, and `.trans` transposes each matrix on its way to the registers.
+/// memory run perpendicular to `k`, and `.trans` transposes each matrix during the load.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp execute the call together, and that `row` is the address of a
@@ -138,7 +140,8 @@ pub unsafe fn ldmatrix<const TRANSPOSED: bool>(row: Shared) -> Fragment {
     fragment
 }
 
-/// Adds the products of `M` fragments of `a` and `N` fragments of `b` to `sums`, with 2 · `M` · `N` `mma.sync`.
+/// Adds the products of `M` fragments of `a` and `N` fragments of `b` to `sums`, with 2 · `M` · `N` `mma.sync`
+/// instructions.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp execute the call together.
@@ -159,7 +162,7 @@ pub unsafe fn multiply_add<E: MmaElement, const M: usize, const N: usize>(
     }
 }
 
-/// The epilogue: rounds a warp's sums and stores them in `c` (`m` × `n`) from `row` and `col` on.
+/// The epilogue: rounds a warp's sums and stores them in `c` (`m` × `n`), starting at `row` and `col`.
 ///
 /// Lane `l` holds sums `l % 4 * 2` and `l % 4 * 2 + 1` of row `l / 4` of each 8 × 8 matrix. If the rows of `c` are
 /// aligned for pairs, the lane stores both sums at once.
@@ -200,8 +203,8 @@ pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
     }
 }
 
-/// Stores two neighbors, or only the first `left` of them. If `has_pairs`, uses one store for both, otherwise one store
-/// for each.
+/// Stores two neighbors, or only the first `left` of them. If `has_pairs`, one store writes both neighbors. Otherwise
+/// each neighbor has a separate store.
 ///
 /// # Safety
 /// The caller must ensure that `to` points to `left` elements, which no other thread accesses. With `has_pairs`, `to`

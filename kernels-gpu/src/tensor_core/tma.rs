@@ -3,16 +3,16 @@
 //!
 //! The TMA is a copy engine in each multiprocessor of a Hopper GPU. The host describes a matrix and the size of its
 //! boxes in a [`TensorMap`]. One thread then starts a copy with the coordinates of a box's first element. The engine
-//! computes the addresses, and swizzles the box in shared memory. Outside the matrix, the engine reads zeros and writes
-//! nothing.
+//! computes the addresses, and swizzles the box in shared memory. Outside the matrix, the engine reads zeros and does
+//! not write.
 //!
 //! The threads that use a box wait for its bytes at an [`Mbarrier`] in shared memory. The numbered barriers of a block
-//! ([`barrier_sync`]) and the barrier of a cluster ([`cluster_sync`]) order the threads around the copies. The blocks of a
-//! cluster run at the same time on neighboring multiprocessors and access each other's shared memory.
+//! ([`barrier_sync`]) and the barrier of a cluster ([`cluster_sync`]) order the threads around the copies. The blocks
+//! of a cluster run at the same time on neighboring multiprocessors and can access each other's shared memory.
 //!
-//! (CUDA C++ Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator"; PTX ISA, "Data Movement and
-//! Conversion Instructions: cp.async.bulk.tensor"; "Parallel Synchronization and Communication Instructions": "mbarrier",
-//! "barrier", "barrier.cluster"; "Special Registers: %cluster_ctarank".)
+//! (CUDA C++ Programming Guide, "Asynchronous Data Copies using the Tensor Memory Accelerator"; PTX ISA, "Data Movement
+//! and Conversion Instructions: cp.async.bulk.tensor"; "Parallel Synchronization and Communication Instructions":
+//! "mbarrier", "barrier", "barrier.cluster"; "Special Registers: %cluster_ctarank".)
 
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
@@ -40,7 +40,7 @@ impl TensorMap {
             options(nostack, preserves_flags));
     }
 
-    /// Starts a copy like [`TensorMap::load`] of the box in the matrix number `matrix` of a map with three dimensions.
+    /// Starts a copy like [`TensorMap::load`] of a box in matrix number `matrix` of a map with three dimensions.
     ///
     /// # Safety
     /// See [`TensorMap::load`]. The caller must also ensure that the map has three dimensions.
@@ -51,8 +51,8 @@ impl TensorMap {
             in(reg32) barrier.0.0, options(nostack, preserves_flags));
     }
 
-    /// Starts a copy like [`TensorMap::load`] to the same address in several blocks of the cluster: a bit of `blocks`
-    /// for each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
+    /// Starts a copy like [`TensorMap::load`] to the same address in several blocks of the cluster. `blocks` has one
+    /// bit for each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
     ///
     /// # Safety
     /// See [`TensorMap::load`], for each of these blocks.
@@ -77,7 +77,7 @@ impl TensorMap {
             options(nostack, preserves_flags));
     }
 
-    /// Starts a copy like [`TensorMap::store`] to the matrix number `matrix` of a map with three dimensions.
+    /// Starts a copy like [`TensorMap::store`] to matrix number `matrix` of a map with three dimensions.
     ///
     /// # Safety
     /// See [`TensorMap::store`]. The caller must also ensure that the map has three dimensions.
@@ -146,12 +146,12 @@ pub fn fence_global() {
     ptx!("fence.proxy.async.global;", options(nostack, preserves_flags));
 }
 
-/// The address of an `mbarrier`, a barrier in shared memory that counts arriving threads and arriving bytes: 8 bytes,
-/// aligned to 8.
+/// The address of an `mbarrier`, a barrier in shared memory that counts arriving threads and arriving bytes. It is 8
+/// bytes long and aligned to 8 bytes.
 ///
 /// A phase of the barrier ends when the expected number of threads has arrived and all announced bytes have been
-/// copied. A waiting thread names the phase by its parity: the first phase has parity 0, the second has parity 1, the
-/// third has parity 0 again.
+/// copied. A waiting thread specifies the phase by its parity: the first phase has parity 0, the second has parity 1,
+/// and the third has parity 0 again.
 #[derive(Clone, Copy)]
 pub struct Mbarrier(pub Shared);
 
@@ -180,7 +180,7 @@ impl Mbarrier {
         ptx!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) self.0.0, options(nostack, preserves_flags));
     }
 
-    /// Arrives at the barrier with the same address in the block `rank` of the cluster (`mapa`, `mbarrier.arrive`).
+    /// Arrives at the barrier with the same address in block `rank` of the cluster (`mapa`, `mbarrier.arrive`).
     ///
     /// # Safety
     /// See [`Mbarrier::arrive`]. The caller must also ensure that the cluster has a block of this rank, and that the
@@ -205,7 +205,7 @@ impl Mbarrier {
     /// already in the following phase.
     ///
     /// # Safety
-    /// The caller must ensure that the barrier is initialized and that the barrier is in the named phase or in the
+    /// The caller must ensure that the barrier is initialized and that it is in the phase with this parity or in the
     /// following phase.
     #[inline(always)]
     pub unsafe fn wait(self, parity: u32) {
@@ -228,7 +228,7 @@ pub fn fence_mbarrier_init() {
     ptx!("fence.mbarrier_init.release.cluster;", options(nostack, preserves_flags));
 }
 
-/// Waits at the barrier `index`, 1 to 15, until `threads` threads have arrived (`barrier.sync`).
+/// Waits at barrier `index`, 1 to 15, until `threads` threads have arrived (`barrier.sync`).
 ///
 /// A block has 16 numbered barriers. `thread::sync_threads` uses number 0, and the other barriers synchronize some of
 /// the block's warps.
@@ -241,7 +241,7 @@ pub unsafe fn barrier_sync(index: u32, threads: u32) {
     ptx!("barrier.sync {}, {};", in(reg32) index, in(reg32) threads, options(nostack, preserves_flags));
 }
 
-/// Arrives at the barrier `index` without waiting (`barrier.arrive`). Other warps wait there with [`barrier_sync`].
+/// Arrives at barrier `index` without waiting (`barrier.arrive`). Other warps wait there with [`barrier_sync`].
 ///
 /// # Safety
 /// See [`barrier_sync`].
@@ -277,8 +277,8 @@ pub unsafe fn cluster_sync() {
     }
 }
 
-/// Arrives at the barrier of the cluster (`barrier.cluster.arrive`). Threads that have waited see this thread's earlier
-/// writes.
+/// Arrives at the barrier of the cluster (`barrier.cluster.arrive`). Threads that have waited at the barrier see this
+/// thread's earlier writes.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the cluster call the function, and then [`cluster_wait`], before any
@@ -298,7 +298,7 @@ pub unsafe fn cluster_wait() {
 }
 
 impl Shared {
-    /// Stores a word at the same address in the block `rank` of the cluster (`mapa`, `st.shared::cluster`).
+    /// Stores a word at the same address in block `rank` of the cluster (`mapa`, `st.shared::cluster`).
     ///
     /// # Safety
     /// The caller must ensure that the address points to 8 bytes, aligned to 8, which no other thread accesses until a

@@ -1,4 +1,4 @@
-//! `wgmma`: a warp group, four warps, multiplies matrices that are in shared memory.
+//! `wgmma`: a warp group (four warps) multiplies matrices that are in shared memory.
 //!
 //! One instruction multiplies a tile of 64 rows by a tile of `N` columns and adds the product to sums in the registers
 //! of 128 threads. The tensor cores read both tiles, which matrix descriptors describe, from shared memory while the
@@ -24,25 +24,25 @@ pub const ROW_BYTES: u32 = 128;
 pub const BOX_ROWS: u32 = 64;
 /// The number of bytes in a box.
 pub const BOX_BYTES: u32 = BOX_ROWS * ROW_BYTES;
-/// The alignment of a box in bytes: eight rows, after which the swizzle repeats.
+/// The alignment of a box in bytes: the size of eight rows, after which the swizzle repeats.
 pub const BOX_ALIGN: u32 = 8 * ROW_BYTES;
 /// The number of instructions for a row of a box. Each instruction multiplies 32 bytes along k, which are 16 elements
-/// of 16 bits, or 8 of TF32.
+/// of 16 bits, or 8 elements of TF32.
 pub const STEPS: u32 = ROW_BYTES / STEP_BYTES;
 /// The number of bytes along k that an instruction multiplies.
 const STEP_BYTES: u32 = 32;
 
-/// Returns the offset of a 16-byte chunk in a box that is swizzled by 128 bytes: chunk `c` of row `r` is stored at
-/// position `c ^ r % 8` of the row. So chunks with the same number in eight rows are in different banks.
+/// Returns the offset of a 16-byte chunk in a box with a 128-byte swizzle: chunk `c` of row `r` is stored at position
+/// `c ^ r % 8` of the row. So chunks with the same number in eight rows are in different banks.
 #[inline(always)]
 #[must_use]
 pub fn swizzled_offset(row: u32, chunk: u32) -> u32 {
     row * ROW_BYTES + ((chunk ^ (row % 8)) << 4)
 }
 
-/// The layout of a tile in shared memory: consecutive boxes of 64 rows × 128 bytes, swizzled by 128 bytes.
+/// The layout of a tile in shared memory: consecutive boxes of 64 rows × 128 bytes, with a 128-byte swizzle.
 pub trait Layout {
-    /// 1 if the boxes' rows run perpendicular to k, otherwise 0: the instruction's `imm-trans`.
+    /// The instruction's `imm-trans`: 1 if the boxes' rows run perpendicular to k, and otherwise 0.
     const TRANSPOSED: u32;
     /// The descriptor's leading dimension byte offset.
     const LEADING: u64;
@@ -50,16 +50,16 @@ pub trait Layout {
     const STEP: u32;
 }
 
-/// Boxes that are K-major or not.
+/// Boxes that are K-major (if `K_MAJOR`) or not.
 ///
-/// The rows of K-major boxes run along k: rows of `a`, or columns of a column-major `b`. In other boxes, the 64 rows
-/// are 64 values of k, and each row has 64 columns of a row-major `b`. Only elements of 16 bits may be stored in such
-/// boxes.
+/// The rows of K-major boxes run along k: they are rows of `a`, or columns of a column-major `b`. In other boxes, the
+/// 64 rows are 64 values of k, and each row has 64 columns of a row-major `b`. Only 16-bit elements may be stored in
+/// such boxes.
 pub struct Boxes<const K_MAJOR: bool>;
 
 impl<const K_MAJOR: bool> Layout for Boxes<K_MAJOR> {
     const TRANSPOSED: u32 = !K_MAJOR as u32;
-    // The hardware ignores the offset for K-major tiles with a swizzle of 128 bytes. CUTLASS uses 16.
+    // The hardware ignores the offset for K-major tiles with a 128-byte swizzle. CUTLASS uses 16.
     const LEADING: u64 = if K_MAJOR { 16 } else { BOX_BYTES as u64 };
     // An instruction's 16 values of k are 16 rows of a box that is not K-major.
     const STEP: u32 = if K_MAJOR { STEP_BYTES } else { 16 * ROW_BYTES };
@@ -97,7 +97,7 @@ impl<E: Element, L: Layout> Tile<E, L> {
     #[must_use]
     pub unsafe fn at(address: Shared) -> Self {
         const { assert!(L::TRANSPOSED == 0 || size_of::<E>() == 2, "only tiles of 16-bit elements can be transposed") };
-        // The descriptor has addresses and offsets in units of 16 bytes. The stride dimension byte offset is the
+        // The descriptor holds addresses and offsets in units of 16 bytes. The stride dimension byte offset is the
         // distance between groups of eight rows.
         const STRIDE: u64 = BOX_ALIGN as u64;
         const SWIZZLE_128: u64 = 1 << 62;
@@ -115,16 +115,16 @@ impl<E: Element, L: Layout> Tile<E, L> {
     }
 }
 
-/// The sums of one thread of a warp group: the sums of 64 rows × `2 * N` columns are in `N` registers of each of 128
-/// threads.
+/// The sums of one thread of a warp group. The sums of 64 rows × `2 * N` columns are spread over 128 threads, `N`
+/// registers in each.
 ///
-/// Thread `t` has elements of row `t / 32 * 16 + t % 32 / 4` and of the row 8 rows below. Of each eight columns `8 i`
-/// to `8 i + 7`, the thread has column `8 i + t % 4 * 2` and the next column. Registers `4 i` and `4 i + 1` hold the
+/// Thread `t` holds elements of row `t / 32 * 16 + t % 32 / 4` and of the row 8 rows below. Of each eight columns `8 i`
+/// to `8 i + 7`, the thread holds column `8 i + t % 4 * 2` and the next column. Registers `4 i` and `4 i + 1` hold the
 /// elements of the first row, and `4 i + 2` and `4 i + 3` the elements of the second row. (PTX ISA, "Register Fragments
 /// for wgmma.mma_async.m64nNk16", matrix D.)
 pub trait Sums<E>: Finish {
     /// Starts the product of the 64 rows of `a` with all columns of `b`. If `is_added`, the product is added to the
-    /// sums, otherwise it replaces them.
+    /// sums. Otherwise it replaces them.
     ///
     /// For the tensor cores, the first factor always has 64 rows. A caller that passes columns of the ladder's `b` as
     /// the first factor gets the transposed product.
@@ -141,9 +141,9 @@ pub trait Sums<E>: Finish {
     unsafe fn multiply_fragment<M: Layout>(&mut self, a: [u32; 4], b: Tile<E, M>, is_added: bool);
 }
 
-/// Returns this thread's elements of a tile of 64 rows × 16 columns, rounded from eight neighboring [`Sums`].
+/// Returns this thread's elements of a 64 × 16 tile, rounded from eight neighboring [`Sums`].
 ///
-/// Sums `8 i` to `8 i + 7` give the columns `16 i` to `16 i + 15`, because the sums of a product and the registers of a
+/// Sums `8 i` to `8 i + 7` become columns `16 i` to `16 i + 15`, because the sums of a product and the registers of a
 /// factor have the same layout. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix A.)
 #[inline(always)]
 #[must_use]
@@ -160,7 +160,7 @@ pub unsafe fn fence() {
     ptx!("wgmma.fence.sync.aligned;", options(nostack, preserves_flags));
 }
 
-/// Orders earlier accesses like [`fence`]. The compiler cannot compute the fragments after this fence.
+/// Orders earlier accesses like [`fence`]. The compiler cannot move the computation of the fragments past this fence.
 ///
 /// If an instruction between two products writes a fragment's register, `ptxas` puts a fence before the second product.
 ///
@@ -215,8 +215,8 @@ pub trait Finish {
 
 /// Releases all registers of each thread except `REGISTERS` (`setmaxnreg.dec`).
 ///
-/// A block starts with the same number of registers for each thread. A warp group that only starts copies releases most
-/// of its registers, and the warp groups that multiply acquire these registers.
+/// A block starts with the same number of registers for each thread. The producer warp group, which only starts copies,
+/// releases most of its registers. The warp groups that multiply acquire these registers.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group call the function, and that each thread has at least
@@ -243,7 +243,8 @@ const fn is_register_count(registers: u32) -> bool {
     registers >= 24 && registers <= 256 && registers.is_multiple_of(8)
 }
 
-/// Stores four 8 × 8 matrices of 16-bit elements from the registers of a warp's lanes to shared memory. Lane `8 i + j` passes the address of row `j` of matrix `i`, which is 16 bytes long.
+/// Stores four 8 × 8 matrices of 16-bit elements from the registers of a warp's lanes to shared memory. Lane `8 i + j`
+/// passes the address of row `j` of matrix `i`, which is 16 bytes long.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp call the function. Each address must point to 16 bytes of this
@@ -269,8 +270,8 @@ pub unsafe fn stmatrix_transposed(to: Shared, fragments: [u32; 4]) {
 /// Conversion Instructions: st").
 ///
 /// # Safety
-/// The caller must ensure that the address points to 8 bytes of this block's shared memory, aligned to 8, which no other
-/// thread accesses.
+/// The caller must ensure that the address points to 8 bytes of this block's shared memory, aligned to 8, which no
+/// other thread accesses.
 #[inline(always)]
 pub unsafe fn store_two_floats(to: Shared, [first, second]: [f32; 2]) {
     ptx!("st.shared.v2.f32 [{}], {{{}, {}}};", in(reg32) to.0, in(reg32) first, in(reg32) second,

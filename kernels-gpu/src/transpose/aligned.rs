@@ -11,7 +11,7 @@ const TILE_ROWS: u32 = 128;
 const TILE_COLS: u32 = 64;
 /// The number of threads in a block.
 const BLOCK: u32 = 512;
-/// The elements of a 32-byte sector. A block reads this number of rows above its tile.
+/// The number of elements in a 32-byte sector. A block reads this number of rows above its tile.
 const SECTOR: u32 = 8;
 /// The number of rows that a block reads per step.
 const ROWS_PER_STEP: u32 = BLOCK / TILE_COLS;
@@ -35,21 +35,21 @@ pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
     rows_of_tiles(rows) * cols.div_ceil(TILE_COLS)
 }
 
-/// A tile of 128 rows and 64 columns, from which the block writes a window of each output row. Every window begins at a
-/// sector boundary.
+/// The block writes a window of each output row from a tile of 128 rows and 64 columns. Every window begins at a sector
+/// boundary.
 ///
-/// If the number of rows is not a multiple of 8, the output's rows begin at different offsets within sectors. So do the
-/// 128 elements of each output row that a tile covers. In the previous rungs, two blocks each write a part of the
+/// If the number of rows is not a multiple of 8, the output's rows begin at different offsets within sectors, and so do
+/// the 128 elements of each output row that a tile covers. In the previous rungs, two blocks each write a part of the
 /// sectors at both ends: memory has to read such a sector, insert the part and write it. Here the block moves its
 /// window of an output row back by 0 to 7 elements, to a sector boundary. It therefore also reads the 8 rows above its
 /// tile. All sectors are written whole, except the sectors at the ends of the matrix. The block reads 136 rows and
 /// writes 128, and the 8 additional rows come from L2. The tiles are numbered in column-major order, so blocks that run
-/// together write neighboring segments of the same output rows.
+/// at the same time write neighboring segments of the same output rows.
 ///
 /// Prediction: the previous rungs write one sector in 5 in parts, and each of these sectors costs another read and
-/// write. Without such sectors, expect the speed of even shapes, about 90 % of a copy. Measured on an H100 80GB HBM3
-/// for 10007 × 8191: 240 µs, 93 % of the bandwidth of a device-to-device copy of the same bytes. The same kernel
-/// without the shift takes 300 to 340 µs, and cuBLAS's geam 295 µs.
+/// write. Without such sectors, expect the speed for shapes with a multiple of 8 rows, about 90 % of a copy. Measured
+/// on an H100 80GB HBM3 for 10007 × 8191: 240 µs, 93 % of the bandwidth of a device-to-device copy of the same size.
+/// The same kernel without the shift takes 300 to 340 µs, and cuBLAS's geam 295 µs.
 ///
 /// # Safety
 /// See [`transpose`](super). The grid has one block for each tile, and `output` is aligned to 32 bytes.
@@ -99,13 +99,14 @@ pub(super) unsafe fn transpose_windows(tile: *mut f32, input: *const f32, output
     let (thread_row, thread_col) = (tid % TILE_ROWS, tid / TILE_ROWS);
     for step_col in (0..TILE_COLS).step_by((BLOCK / TILE_ROWS) as usize) {
         let col = tile_col + thread_col + step_col;
-        // The offset of this output row within its sector. A tile's rows begin at a multiple of a sector's elements.
+        // The offset of this output row within its sector. A tile's rows begin at a multiple of the number of elements
+        // in a sector.
         let shift = col * rows % SECTOR;
         let row = (tile_row + thread_row).wrapping_sub(shift);
         if row < rows && col < cols {
             let word = (thread_row + SECTOR - shift) * STRIDE + thread_col + step_col;
-            // SAFETY: row < rows and col < cols, so the index is in the matrix and the word was written before the barrier.
-            // No other thread writes this element.
+            // SAFETY: row < rows and col < cols, so the index is in the matrix and the word was written before the
+            // barrier. No other thread writes this element.
             unsafe { *output.add((col * rows + row) as usize) = *tile.add(word as usize) };
         }
     }

@@ -1,12 +1,12 @@
-//! A copy by one thread for each element.
+//! A copy with one thread per element.
 
 use cuda_std::thread;
 use rung::rung;
 
 /// Copies the matrix without transposing it, as the baseline for the other rungs.
 ///
-/// Neighboring threads access neighboring elements, so a warp's 32 floats are 4 sectors each way. The article calls
-/// this kernel the upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose
+/// Neighboring threads access neighboring elements, so a warp's 32 floats are 4 sectors in each direction. The article
+/// calls this kernel the upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose
 /// Kernel", `copyGmem`.)
 ///
 /// # Safety

@@ -5,9 +5,9 @@ use rung::rung;
 
 /// Each thread reads an element of a row and writes it to a column.
 ///
-/// A warp's writes are `rows` elements apart, so each write touches a different sector: 32 sectors for 32 floats. Seven
-/// eighths of the moved bytes are wasted, unless the cache keeps a sector until its other elements are written. The
-/// article measures a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
+/// The elements that a warp writes are `rows` elements apart, so each lane's write touches a different sector: 32
+/// sectors for 32 floats. Seven eighths of the moved bytes are wasted, unless the cache keeps a sector until its other
+/// elements are written. The article measures a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
 /// See [`transpose`](super).
@@ -24,7 +24,8 @@ pub unsafe fn transpose_naive(input: *const f32, output: *mut f32, rows: u32, co
     let row = row_of_tiles * thread::block_dim_y() + thread::thread_idx_y();
     let col = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     if row < rows && col < cols {
-        // SAFETY: row < rows and col < cols, so both indices are in their matrices. No other thread writes this element.
+        // SAFETY: row < rows and col < cols, so both indices are in their matrices. No other thread writes this
+        // element.
         unsafe { *output.add((col * rows + row) as usize) = *input.add((row * cols + col) as usize) };
     }
 }

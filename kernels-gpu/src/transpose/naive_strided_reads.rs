@@ -28,12 +28,14 @@ pub unsafe fn transpose_naive_strided_reads<const BLOCK_X: u32, const BLOCK_Y: u
     let tile_row = (thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y()) * BLOCK_Y;
     let tile_col = thread::block_idx_x() * BLOCK_X;
 
-    // The change: neighboring threads take neighboring elements of a column of the tile, which is a row of the output.
+    // The change: neighboring threads process neighboring elements of a column of the tile, which is a row of the
+    // output.
     let tid = thread::thread_idx_y() * BLOCK_X + thread::thread_idx_x();
     let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);
     if row < rows && col < cols {
-        // SAFETY: row < rows and col < cols, so both indices are in their matrices. No other thread writes this element.
+        // SAFETY: row < rows and col < cols, so both indices are in their matrices. No other thread writes this
+        // element.
         unsafe { *output.add((col * rows + row) as usize) = *input.add((row * cols + col) as usize) };
     }
 }

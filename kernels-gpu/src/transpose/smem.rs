@@ -8,9 +8,9 @@ use rung::rung;
 /// Both accesses to global memory are coalesced: the block reads its tile of the matrix along rows, and writes the
 /// tile's transpose along rows. Only the accesses to shared memory are strided, and shared memory has no sectors.
 ///
-/// Requests take 4 sectors each way. But the block reads the tile along columns, whose words lie in few banks. For 32 ×
-/// 16, a warp's 32 words lie in two banks, 16 words each, so a read takes 16 wavefronts and a write takes one. The
-/// article counts 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
+/// Requests take 4 sectors in each direction. But the block reads the tile along columns, whose words lie in few banks.
+/// For 32 × 16, a warp's 32 words lie in two banks, 16 words each, so a read takes 16 wavefronts and a write takes one.
+/// The article counts 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
 ///
 /// # Safety
 /// See [`transpose`](super).
@@ -45,7 +45,7 @@ pub unsafe fn transpose_smem<const BLOCK_X: u32, const BLOCK_Y: u32>(
     }
     thread::sync_threads();
 
-    // As in `transpose_naive_strided_reads`: neighboring threads take neighboring elements of a column of the tile.
+    // As in `transpose_naive_strided_reads`: neighboring threads process neighboring elements of a column of the tile.
     let tid = thread_row * BLOCK_X + thread_col;
     let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);

@@ -10,10 +10,10 @@ use rung::rung;
 ///
 /// Word `i` of shared memory lies in bank `i % 32`, and a bank serves one word at a time. Lane `l` of a warp reads row
 /// `l % BLOCK_Y` and column `l / BLOCK_Y` of the tile. So the warp reads `32 / BLOCK_Y` neighboring columns at once:
-/// one column for 32 rows, and two for 16. The starting banks of the rows must therefore be `32 / BLOCK_Y` banks apart,
-/// in any order. These starting banks are the multiples of the stride modulo 32, and they are all different exactly
-/// when the stride is an odd multiple of `32 / BLOCK_Y`. The tile's width is an even multiple, because it is a larger
-/// power of two. The next odd multiple is `32 / BLOCK_Y` words larger.
+/// one column if the tile has 32 rows, and two if it has 16. The starting banks of the rows must therefore be `32 /
+/// BLOCK_Y` banks apart, in any order. These starting banks are the multiples of the stride modulo 32, and they are all
+/// different exactly when the stride is an odd multiple of `32 / BLOCK_Y`. The tile's width is an even multiple,
+/// because it is a larger power of two. The next odd multiple is `32 / BLOCK_Y` words larger.
 ///
 /// With one word of padding for 32 × 16 (a stride of 33), the second column of row 1 would lie in the same bank as the
 /// first column of row 2. For 16 × 16 and two words of padding, a write still takes a second wavefront. A warp writes
@@ -56,7 +56,7 @@ pub unsafe fn transpose_smem_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
     }
     thread::sync_threads();
 
-    // As in `transpose_naive_strided_reads`: neighboring threads take neighboring elements of a column of the tile.
+    // As in `transpose_naive_strided_reads`: neighboring threads process neighboring elements of a column of the tile.
     let tid = thread_row * BLOCK_X + thread_col;
     let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);

@@ -8,9 +8,9 @@ use rung::rung;
 /// `transpose_smem_pad` with two tiles next to each other, stored as one padded tile of `2 * BLOCK_X` columns. The same
 /// matrix needs half the blocks.
 ///
-/// Each thread moves two elements, `BLOCK_X` columns apart. Its two loads are in flight together, and so are its two
-/// stores, so their latencies overlap. The article measures 1.13 times the throughput of `transpose_smem_pad` on an RTX
-/// 3080, and a loss on another GPU. ("Matrix Transpose with Unrolling", `transposeSmemUnrollPad`.)
+/// Each thread moves two elements, `BLOCK_X` columns apart. Its two loads are in flight at the same time, and so are
+/// its two stores, so their latencies overlap. The article measures 1.13 times the throughput of `transpose_smem_pad`
+/// on an RTX 3080, and a loss on another GPU. ("Matrix Transpose with Unrolling", `transposeSmemUnrollPad`.)
 ///
 /// # Safety
 /// See [`transpose`](super).
@@ -39,8 +39,8 @@ pub unsafe fn transpose_smem_unroll_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
 
     let (thread_row, thread_col) = (thread::thread_idx_y(), thread::thread_idx_x());
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);
-    // Both checks come before either load, so ptxas makes them predicates of the loads. With a branch for each check, the
-    // second load would wait for the first branch.
+    // Both checks come before either load, so ptxas turns them into predicates of the loads. With a branch for each
+    // check, the second load would wait for the first branch.
     let has_first = (row < rows) & (col < cols);
     let has_second = (row < rows) & (col + BLOCK_X < cols);
     let element = input.wrapping_add((row * cols + col) as usize);

@@ -5,7 +5,7 @@ use rung::rung;
 
 /// `transpose_smem_unroll_pad` with dynamic shared memory.
 ///
-/// The launch passes the size of the tile. ("Matrix Transpose with Unrolling" names this version after
+/// The launch specifies the size of the tile. ("Matrix Transpose with Unrolling" mentions this version after
 /// `transposeSmemUnrollPad`.)
 ///
 /// # Safety
@@ -34,8 +34,8 @@ pub unsafe fn transpose_smem_unroll_pad_dyn<const BLOCK_X: u32, const BLOCK_Y: u
 
     let (thread_row, thread_col) = (thread::thread_idx_y(), thread::thread_idx_x());
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);
-    // Both checks come before either load, so ptxas makes them predicates of the loads. With a branch for each check, the
-    // second load would wait for the first branch.
+    // Both checks come before either load, so ptxas turns them into predicates of the loads. With a branch for each
+    // check, the second load would wait for the first branch.
     let has_first = (row < rows) & (col < cols);
     let has_second = (row < rows) & (col + BLOCK_X < cols);
     let element = input.wrapping_add((row * cols + col) as usize);

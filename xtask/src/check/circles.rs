@@ -59,7 +59,8 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))
 }
 
-/// Collects the source files in a folder and its subfolders. `bin` at the root has programs, which are separate crates.
+/// Collects the source files in a folder and its subfolders. The root's folder `bin` contains programs, which are
+/// separate crates.
 fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> Result<()> {
     let entries = std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

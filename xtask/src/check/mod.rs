@@ -14,7 +14,7 @@ use crate::console::{Failure, Result, status};
 use crate::install;
 use crate::process::{cargo, output, root, run_checked};
 
-/// The tests with `test = false` in their manifests: they build whole projects or assemble all kernels.
+/// The tests that have `test = false` in their manifests, because they build whole projects or assemble all kernels.
 const LONG_TESTS: &str = "--test assembled --test device_builds --test new --test page --test predict --test project --test site --test upstream";
 
 /// Runs all checks. The long tests run only when `all` is set.

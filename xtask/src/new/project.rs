@@ -1,7 +1,7 @@
 //! `cargo xtask new project`: writes a project of kernels outside this repository, which uses this checkout's crates.
 //!
-//! The project's files name the crates by relative paths in the project's folder `ladder`. On this machine, that folder
-//! is a link to this checkout; the CI file clones Ladder there. So no published file has a path of this machine.
+//! The project's files refer to the crates by relative paths in the project's folder `ladder`. Locally, that folder is
+//! a link to this checkout; the CI file clones Ladder there. So no published file contains a local path.
 
 use std::path::{Path, absolute};
 use std::process::Command;
@@ -117,7 +117,7 @@ fn link_folder(target: &Path, link: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
-/// Creates a junction, which needs no privilege, whereas a symbolic link does on Windows.
+/// Creates a junction, because a symbolic link needs a privilege on Windows.
 #[cfg(windows)]
 fn link_folder(target: &Path, link: &Path) -> std::io::Result<()> {
     let made = Command::new("cmd").args(["/C", "mklink", "/J"]).args([link, target]).output()?;

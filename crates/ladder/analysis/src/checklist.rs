@@ -35,7 +35,7 @@ pub struct MeasuredPair {
 pub struct MeasuredGain {
     /// A short description of the number.
     pub what: &'static str,
-    /// The expression that it is computed from.
+    /// The gain that the numbers are computed for, with its expression.
     #[serde(flatten)]
     pub gain: &'static Gain,
     /// The number without the optimization.

@@ -1,11 +1,11 @@
-//! Measures how evenly the accesses of a rung spread over channels and banks. The kernel runs on the simulator, and
+//! Measures how evenly a rung's accesses spread over DRAM channels and banks. The kernel runs on the simulator, and
 //! each access of a warp to global memory is split into bursts.
 //!
-//! All requests of warps are counted, as if there were no cache. Which accesses a cache absorbs depends on the time
-//! between them, which the simulator does not model. Within one access of a warp, a burst counts once.
+//! All requests are counted, as if there were no cache: which accesses a cache absorbs depends on timing, which the
+//! simulator does not model. Within one access of a warp, a burst counts once.
 //!
-//! Time is measured by the order of the blocks, which is divided into windows of equal numbers of blocks. A GPU runs
-//! the number of blocks that fits at a time, in about this order.
+//! The order of the blocks stands for time, and is divided into windows with equal numbers of blocks. A GPU runs blocks
+//! in about this order, with as many resident at a time as fit.
 
 mod traffic;
 
@@ -41,7 +41,7 @@ pub struct Trace {
     /// The memory.
     #[serde(flatten)]
     pub dram: Dram,
-    /// The accesses of each kind that the rung has.
+    /// The accesses of each kind that occurs.
     pub accesses: Vec<Accesses>,
     /// The launch of the rung.
     #[serde(skip)]

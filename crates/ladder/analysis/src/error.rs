@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The reason why an analysis is not possible. Each message is one line and says what to do.
+/// The reason why an analysis is not possible. Each message is one line and tells the user what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,14 +22,14 @@ pub enum Error {
     #[error("{0}")]
     Request(String),
 
-    /// The entry is compiled only for newer architectures, or only for another architecture.
+    /// The entry is only compiled for newer architectures, or only for another architecture.
     #[error("{entry} needs {needs}{or_newer}, not {arch}")]
     NeedsNewer {
         /// The entry.
         entry: String,
         /// The oldest architecture that has the entry.
         needs: String,
-        /// The words about newer architectures; empty if they do not run the entry.
+        /// The part of the message about newer architectures. Empty if they do not run the entry.
         or_newer: &'static str,
         /// The requested architecture.
         arch: String,
@@ -41,7 +41,7 @@ pub enum Error {
         metrics: Vec<String>,
         /// The GPU.
         device: String,
-        /// Suggestions for misspelled names, with a blank at the end; empty if there are none.
+        /// Suggestions for misspelled names, followed by a space. Empty if there are none.
         hint: String,
     },
     /// Nsight Compute is missing or too old.
@@ -86,7 +86,7 @@ impl Error {
         Self::Request(format!("cannot {doing} {}: {why}", path.display()))
     }
 
-    /// Returns whether a device or a tool failed, as opposed to a request that cannot be fulfilled.
+    /// Returns whether a device or a tool failed. Any other error means that the request cannot be fulfilled.
     pub fn is_failure(&self) -> bool {
         use toolkit::Error::{Refused, Scratch, Start, Unread};
         match self {

@@ -1,4 +1,4 @@
-//! Records rungs for figures: runs a small problem once on the simulator.
+//! Records rungs for figures, by running a small problem once on the simulator.
 
 use engine::Kernels;
 use engine::device::Sim;
@@ -12,9 +12,9 @@ use profile::{LaunchProfile, Watch};
 use crate::selection::{has_sizes, shrink};
 use crate::{Error, occupancy};
 
-/// The maximum bytes of a problem that is drawn. The simulator runs the whole problem, which takes seconds.
+/// The maximum size in bytes of a problem that is drawn. The simulator runs the whole problem, which takes seconds.
 const MOST_BYTES: u64 = 4 << 20;
-/// The approximate bytes of a problem for which no size is given.
+/// The approximate size in bytes of a problem if no size is given.
 const USUAL_BYTES: u64 = 256 << 10;
 
 /// Checks that a selection's problem is small enough to be drawn, and sets sizes if none are given.
@@ -55,7 +55,7 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a launch of a rung once and [records](profile::record) it. If `kernels` are given and there is a `ptxas`,
+/// Runs a launch of a rung once and [records](profile::record) it. If `kernels` is given and `ptxas` is installed,
 /// `ptxas` reports the registers.
 ///
 /// # Errors
@@ -79,7 +79,8 @@ pub fn record(
             done => Ok(done),
         }
     })??;
-    // The number of values may be proportional to the bytes or, in a matrix product, to their square root.
+    // The number of values that are kept can be proportional to the bytes or, in a matrix product, to their square
+    // root.
     let smaller = problem.smaller(profile.recording.flow.kept().powi(2) * 0.9);
     profile.recording.fits = smaller.map(|sizes| sizes.command_line());
     let verdict = session.verdict(rung, launch)?;

@@ -1,8 +1,8 @@
-//! The analysis of a ladder's rungs: metrics of both devices, occupancy, predictions, DRAM, rooflines, figures, and a
-//! checklist of optimizations. It also has the agreement of the simulator with Nsight Compute, and the effects of
-//! pitfalls on a GPU.
+//! The analysis of a ladder's rungs: metrics from the simulator and from GPUs, occupancy, predictions, DRAM traffic,
+//! rooflines, figures, and a checklist of optimizations. The crate also compares the simulator with Nsight Compute, and
+//! has the recorded effects of pitfalls on a GPU.
 //!
-//! The input is a [`Catalog`](engine::Catalog) and the request of a user. The output is numbers and verdicts, as data.
+//! The input is a [`Catalog`](engine::Catalog) and a user's request. The output is numbers and verdicts, as data.
 //!
 //! This crate must not know which ladders exist or how its numbers are shown.
 

@@ -1,7 +1,7 @@
 //! Recorded results: the rows of tables with measurements, in files of the folder `results`.
 //!
 //! `results/DEVICE/COMMAND.jsonl` has one [`Record`] per line. `lab record` writes these files. The documents, the book
-//! and the predictions read them.
+//! and the predictions read the files.
 
 use std::fmt;
 use std::fs;
@@ -130,7 +130,7 @@ impl Value {
         Self::Measured { value, unit, quartiles: None }
     }
 
-    /// Returns the value of a cell's text: a number if the text is one.
+    /// Returns the value of a cell's text, as a number if possible.
     pub fn of_text(text: &str) -> Self {
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() && number.to_string() == text => Self::Number(number),
@@ -207,7 +207,7 @@ pub fn parse(text: &str) -> Result<Vec<Record>, String> {
 }
 
 /// Writes records into a file and removes its old records of the same tables. The file need not exist. Returns the old
-/// rows that the new tables do not have.
+/// rows that the new tables lack.
 ///
 /// # Errors
 /// Returns [`Error::Request`] when the file cannot be read or written. The file then has its old content.

@@ -8,14 +8,14 @@ use engine::problem::Problem;
 use engine::registry::Ladder;
 use engine::selection::Selection;
 
-/// Returns the named rungs, or all rungs if none is named, with those of `options` that the ladder has.
+/// Returns the named rungs, or all rungs if none is named, with the subset of `options` that the ladder has.
 pub(crate) fn selection(ladder: &'static Ladder, named: Vec<String>, options: &BTreeMap<String, String>) -> Selection {
     let declared = ladder.options.iter();
     let given = declared.filter_map(|option| Some((option.name, options.get(option.name)?.clone())));
     Selection { ladder, whole: named.is_empty(), named, given: given.collect() }
 }
 
-/// Returns whether a selection was given sizes.
+/// Returns whether the user gave sizes for a selection.
 pub fn has_sizes(selection: &Selection) -> bool {
     let is_size = |name: &str| {
         let option = selection.ladder.options.iter().find(|option| option.name == name);

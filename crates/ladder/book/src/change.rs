@@ -9,7 +9,7 @@ use crate::context::{Context, rung};
 use crate::{item, read};
 
 /// Returns a code block with the changes from the kernel of the previous rung to the kernel of this rung. `over=…`
-/// names another rung to compare with. Further words name items of the two files to compare before the kernel.
+/// names another rung to compare with. Further words name items of the two files, which are compared before the kernel.
 ///
 /// # Errors
 /// Returns a message when a rung or an item does not exist, and when there is no change.
@@ -46,14 +46,14 @@ fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
     let kernel = item::item(text, rung.name).map_err(|why| format!("{}: {why}", rung.source))?;
     let others = items.iter().filter_map(|name| item::item(text, name).ok());
     let parts: Vec<String> = others.chain([kernel]).map(|part| part + "\n").collect();
-    // A comment that refers to the previous rung repeats what the listing shows.
+    // Leave out comments that refer to the previous rung, because the listing shows the same.
     let is_shown =
         |line: &&str| !["// As in `", "// From here on as in"].iter().any(|start| line.trim().starts_with(start));
     Ok(parts.join("\n").lines().filter(is_shown).map(|line| format!("{line}\n")).collect())
 }
 
 /// Returns the chart of a ladder's recorded times. A line marks the memory's floor if the source has the quantity `of
-/// peak`, or the row of `mark="NAME|SOURCE|ROW"`. `rungs=…` selects rungs.
+/// peak`, or marks the row of `mark="NAME|SOURCE|ROW"`. `rungs=…` selects rungs.
 ///
 /// # Errors
 /// Returns a message when the ladder does not exist or has no recorded times.

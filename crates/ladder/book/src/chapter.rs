@@ -18,8 +18,8 @@ pub(crate) fn documents(sources: &BTreeMap<String, String>) -> BTreeMap<String, 
     sources.iter().filter_map(document).collect()
 }
 
-/// Returns the chapter's text with its directives and commands resolved. Adds a fault for each one that cannot be
-/// resolved.
+/// Returns the chapter's text with its directives and commands resolved. Adds a fault for each directive or command
+/// that cannot be resolved.
 pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<String>) -> String {
     let mut whole = String::new();
     let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
@@ -50,7 +50,7 @@ pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<S
             at(&place, format_args!("`{number}`: write a measured number as a directive ({{{{recorded …}}}})"))
         }));
         let resolved = directive::resolved(line, context, &mut |why| faults.push(at(&place, why)));
-        // A line that consists of checks is omitted.
+        // Omit a line that only consists of checks.
         if line.is_empty() || !resolved.is_empty() {
             whole += &resolved;
             whole.push('\n');
@@ -89,7 +89,7 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
         (false, true) => OutputKind::Markdown,
         (false, false) => OutputKind::Text,
     };
-    // Request all commands before the first one without output returns an error.
+    // Request all commands before returning an error for the first command without output.
     let outputs = commands.iter().map(|(_, line)| {
         let Some(command) = line.strip_prefix("$ ") else { return Ok(None) };
         let command = command.split(" # ").next().unwrap_or_default().trim();
@@ -122,7 +122,8 @@ fn arguments_of_ladder(command: &str) -> Result<&str, String> {
     }
 }
 
-/// Returns each command as written and as run: a backslash at the end of a line joins the next line.
+/// Returns each command as written and as run. In the form that is run, a backslash at the end of a line joins it with
+/// the next line.
 fn joined(body: &[&str]) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     let mut goes_on = false;
@@ -159,7 +160,7 @@ impl Excerpt {
     }
 }
 
-/// Breaks a command into lines that fit, with a backslash at the end of each line but the last.
+/// Breaks a command into lines that fit, with a backslash at the end of each line except the last.
 fn continued(command: &str) -> String {
     let options = textwrap::Options::new(WIDEST - 2)
         .subsequent_indent("    ")
@@ -196,7 +197,7 @@ fn folded(line: &str) -> String {
     whole
 }
 
-/// Returns the lines from the first that contains `from` to the last before one that contains `until`.
+/// Returns the lines from the first line that contains `from` up to the line before one that contains `until`.
 fn between(printed: &str, from: Option<&str>, until: Option<&str>) -> Result<Excerpt, String> {
     let lines: Vec<&str> = printed.trim_end().lines().collect();
     let find = |part: &str, start: usize| {

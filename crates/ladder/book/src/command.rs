@@ -33,7 +33,7 @@ pub(crate) enum OutputKind {
     Markdown,
     /// The figures.
     Svg,
-    /// Only a check of the arguments: the command may fail for lack of a GPU or NVIDIA's tools.
+    /// Only a check of the arguments, because the command can fail if there is no GPU or NVIDIA tool.
     Parsing,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Commands {
 
 /// The error message of a command that opens a GPU.
 const NO_GPU: &str = "the book does not open a GPU";
-/// Error messages of commands whose arguments are right, but which cannot run here.
+/// Error messages of commands that have valid arguments but cannot run here.
 const NOT_HERE: [&str; 2] = [NO_GPU, "no ptxas was found"];
 
 impl Commands {
@@ -147,7 +147,7 @@ pub(crate) fn run_command(command: &CommandUse) -> CommandOutput {
         wide: false,
         runner: &System,
         explain: &|_| Err(vec!["the book does not run the tools".to_owned()]),
-        // A fixed text in place of the date, so that the same sources give the same book.
+        // Use a fixed text in place of the date, so that the same sources produce the same book.
         provenance: &|device| Provenance {
             date: "when this book was built".to_owned(),
             ..Provenance::now(CATALOG.kernels, device)
@@ -155,7 +155,7 @@ pub(crate) fn run_command(command: &CommandUse) -> CommandOutput {
     };
     let (code, out, err) = cli::captured(&arguments, &env);
     let svg = std::fs::read_to_string(drawn).unwrap_or_default();
-    // The book does not depend on the path of the repository.
+    // Remove the repository's path, so that the book does not depend on it.
     let here = std::env::current_dir().map(|root| format!("{}/", root.display())).unwrap_or_default();
     let [out, svg] = [out, svg].map(|text| if here.is_empty() { text } else { text.replace(&here, "") });
     CommandOutput { code, out, err, svg }

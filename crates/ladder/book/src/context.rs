@@ -15,7 +15,7 @@ pub(crate) struct Context<'a> {
     pub file: &'a str,
     pub commands: &'a Commands,
     pub results: &'a Results,
-    /// The figures' files, to which directives add.
+    /// The figures' files, to which directives add files.
     pub files: &'a mut BTreeMap<String, String>,
     pub destination: Destination,
 }

@@ -188,7 +188,8 @@ fn device(name: &str, key: &str) -> Result<String, String> {
 /// Returns a table of recorded results.
 fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
     let list = |key| value(words, key).ok_or_else(|| format!("a table needs `{key}=…`"));
-    // Each row, and whether the directive names it. A ladder's rungs without a record are omitted.
+    // Each row, and whether the directive names it. Rungs that are only included through their ladder are omitted if
+    // they have no record.
     let mut rows: Vec<(&str, bool)> = Vec::new();
     for name in list("rows")?.split(',') {
         match CATALOG.ladders.iter().find(|ladder| ladder.name == name) {

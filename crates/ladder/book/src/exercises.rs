@@ -8,7 +8,7 @@ use crate::command::{Commands, OutputKind};
 pub(crate) fn of(topic: &str, commands: &Commands) -> Result<String, String> {
     let printed = match commands.output("learn --list --json", OutputKind::Text) {
         Ok(output) => &output.out,
-        // The program has no exercises.
+        // The program does not include the exercises.
         Err(why) if why.contains("unrecognized subcommand") => return Ok(String::new()),
         Err(why) => return Err(why),
     };

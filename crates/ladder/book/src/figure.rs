@@ -26,7 +26,7 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
     ))
 }
 
-/// Returns a picture of `docs/book/pictures`. Its `title` and `desc` are the description.
+/// Returns a picture of `docs/book/pictures`. Its `title` and `desc` serve as the description.
 pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, String> {
     let path = format!("{FOLDER}/pictures/{name}.svg");
     let svg = read(&path)?;
@@ -34,8 +34,8 @@ pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, S
     let (title, text) = (described("title")?, described("desc")?.replace('\n', " "));
     let file = format!("figures/{name}.svg");
     context.files.insert(file.clone(), svg.clone());
-    // The browser scales a picture down to a phone's width. A wide picture scrolls, because its type would be too
-    // small.
+    // The browser scales a picture down to a phone's width. A wide picture scrolls instead, because scaling would make
+    // its type too small.
     let is_wide = attribute(&svg, " width=\"").is_some_and(|width| width > 500.0);
     let class = if is_wide { "" } else { " class=\"picture\"" };
     Ok(format!(
@@ -52,12 +52,12 @@ fn range(text: &str) -> Result<(usize, usize), String> {
     }
 }
 
-/// Returns the SVG with only these figures, and their titles and descriptions.
+/// Returns the SVG reduced to these figures, and the figures' titles and descriptions.
 fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), String> {
     let starts: Vec<usize> = svg.match_indices(BEGIN).map(|(start, _)| start).collect();
     let end = svg.rfind("</svg>").ok_or("the command drew no figure")?;
     if starts.is_empty() && range.is_none() && !svg.is_empty() {
-        // A chart is a single figure.
+        // A chart consists of a single figure.
         let described: Vec<&str> = ["title", "desc"].into_iter().flat_map(|tag| tags(svg, tag).next()).collect();
         return Ok((svg.to_owned(), described.join(": ")));
     }
@@ -73,7 +73,7 @@ fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), 
     if (first, last) == (1, starts.len()) {
         return Ok((svg.to_owned(), described));
     }
-    // The first line of text is at the top of a figure.
+    // The first line of text marks the top of a figure.
     let top = |at: usize| attribute(&svg[at..], " y=\"").map(|y| y - 20.0);
     let height = attribute(svg, " height=\"").ok_or("the SVG has no height")?;
     let width = attribute(svg, " width=\"").ok_or("the SVG has no width")?;

@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 /// The maximum number of characters in a line of code.
 const WIDEST: usize = 90;
 
-/// The words that may precede an item's keyword.
+/// The words that can precede an item's keyword.
 const BEFORE: [&str; 5] = ["pub ", "pub(super) ", "pub(crate) ", "unsafe ", "const "];
 
 /// The keywords before an item's name.
 const KEYWORDS: [&str; 10] =
     ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "static mut ", "type ", "macro_rules! ", "mod "];
 
-/// Returns an item without its documentation and without the attribute `rung`, which repeats it. `name` is the name of
-/// a function, type, constant or macro, or the start of the line: `impl …`, or the call of a macro such as
-/// `operations!`.
+/// Returns an item without its documentation and without the attribute `rung`, which repeats the documentation. `name`
+/// is the name of a function, type, constant or macro, or the start of its first line: `impl …`, or the call of a macro
+/// such as `operations!`.
 ///
 /// # Errors
 /// Returns a message when the file has no such item, or when the end of the item is not found.
@@ -42,7 +42,7 @@ fn narrowed(code: String) -> String {
     if code.lines().all(|line| line.chars().count() <= WIDEST) {
         return code;
     }
-    // A method is an item only inside an `impl`.
+    // A method is only valid as an item inside an `impl`.
     let is_method = ["self)", "self,"].iter().any(|word| code.contains(word)) && !code.contains("impl ");
     let formatted = match is_method {
         true => formatted(&format!("impl X {{\n{code}\n}}"), WIDEST + 4).map(|text| {
@@ -86,8 +86,8 @@ fn with_narrow_comments(code: &str) -> String {
     shown.join("\n")
 }
 
-/// Returns an item's lines from the first that contains `from` to the line before the next that contains `until`. A
-/// comment replaces omitted lines.
+/// Returns an item's lines from the first line that contains `from` up to the line before the next one that contains
+/// `until`. A comment stands for omitted lines.
 ///
 /// # Errors
 /// Returns a message when the item has no such line.
@@ -131,7 +131,7 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Returns whether an item with this name begins on a line.
+/// Returns whether an item with this name starts on a line.
 fn begins(line: &str, name: &str) -> bool {
     let line = line.trim_start();
     let is_name = |rest: &str| {

@@ -1,13 +1,13 @@
 //! The book (`docs/book`): Markdown chapters in which directives stand for code, figures, counters and measured times,
-//! so that these cannot differ from the repository.
+//! so that the book cannot contradict the repository.
 //!
 //! The input is the chapters, the kernels' files, the recorded results, and the program `ladder`, whose commands run in
-//! this process on the simulator. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. The
-//! program of this crate writes the book to [`RENDERED`], which is part of the repository, or to a folder for the site,
-//! whose pages `book-pages` generates. A fault is a directive that cannot be resolved, a dead link, or a measured
+//! this process on the simulator. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. This
+//! crate's program writes the book to [`RENDERED`], which is part of the repository, or to a folder from which
+//! `book-pages` generates the site's pages. A fault is a directive that cannot be resolved, a dead link, or a measured
 //! number without a directive; each fault has its file and line.
 //!
-//! This crate must not depend on the content of the chapters: a chapter is a file and a line of `SUMMARY.md`.
+//! This crate must not depend on the content of the chapters: a chapter is just a file and a line of `SUMMARY.md`.
 //!
 //! A chapter can contain these directives:
 //!
@@ -79,9 +79,9 @@ pub const RENDERED: &str = "docs/book/rendered";
 /// The place where the book is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// The repository. Links lead to the documents and the source files next to the book.
+    /// The repository. Links point to the documents and source files in the repository.
     Repository,
-    /// The site, which has the documents as chapters, the playground, and no source files.
+    /// The site, which includes documents as chapters and the playground, but not source files.
     Site,
 }
 

@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::FOLDER;
 use crate::fault::at;
 
-/// Returns the extensions of Markdown that mdBook enables.
+/// Returns the Markdown extensions that mdBook enables.
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
@@ -53,7 +53,7 @@ fn from_root(file: &str, path: &str) -> String {
     whole.display().to_string()
 }
 
-/// Replaces the links of a text, from the last to the first.
+/// Replaces the links in a text, from the last to the first.
 fn replaced<'t>(text: &'t str, mut replacement: impl FnMut(&Link<'t>) -> Option<String>) -> String {
     let mut whole = text.to_owned();
     for link in links(text).iter().rev() {
@@ -73,8 +73,9 @@ pub(crate) fn from_the_book(document: &str, text: &str) -> String {
     })
 }
 
-/// Returns the chapter's text with the links of the pages: to chapters, and to documents that are chapters. The pages
-/// do not include other files of the repository, so the text names these files. A link to a missing file is a fault.
+/// Returns the chapter's text with links to the site's pages: to chapters, and to documents that are chapters. Other
+/// files of the repository are not on the site, so the text only names these files. A link to a missing file is a
+/// fault.
 pub(crate) fn resolved(
     file: &str,
     text: &str,

@@ -39,8 +39,8 @@ fn run(site: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
         for name in ["book.toml", "book.css"] {
             fs::copy(format!("{FOLDER}/{name}"), folder.join(name))?;
         }
-        // Documents that are chapters use these pictures. The subfolder has the pictures of the site's home page, which
-        // are not copied.
+        // Documents that are chapters use these pictures. The pictures in the subfolder belong to the site's home page
+        // and are not copied.
         fs::create_dir_all(folder.join("src/screenshots"))?;
         for picture in fs::read_dir("docs/screenshots")? {
             let picture = picture?;

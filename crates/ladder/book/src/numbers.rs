@@ -1,6 +1,6 @@
 //! Compares recorded numbers.
 
-/// Returns whether a comparison is true: `<`, `>`, or `~` for numbers that differ by at most 5 %.
+/// Returns whether a comparison holds. The comparison is `<`, `>`, or `~` for numbers that differ by at most 5 %.
 ///
 /// # Errors
 /// Returns a message when `comparison` is not one of these.

@@ -1,4 +1,4 @@
-//! Finds measured numbers in prose. A measured number must be a directive, so that it cannot differ from the
+//! Finds measured numbers in prose. Measured numbers must be written as directives, so that they cannot differ from the
 //! measurement.
 
 /// Units of measured quantities.

@@ -12,7 +12,7 @@ use analysis::results::{self, FOLDER, Record, Value};
 pub(crate) struct Results(RefCell<BTreeMap<String, Rc<Vec<Record>>>>);
 
 impl Results {
-    /// Returns the text of a quantity of a row. See [`Results::value`].
+    /// Returns a row's quantity as text. See [`Results::value`].
     ///
     /// # Errors
     /// Returns a message like [`Results::value`], and when the quantity was not measured.
@@ -20,7 +20,7 @@ impl Results {
         Ok(self.measured(source, row, quantity)?.to_string())
     }
 
-    /// Returns the number of a quantity of a row. See [`Results::value`].
+    /// Returns a row's quantity as a number. See [`Results::value`].
     ///
     /// # Errors
     /// Returns a message like [`Results::cell`], and when the value is not a number.
@@ -35,9 +35,9 @@ impl Results {
         self.value(source, row, quantity)?.ok_or_else(|| format!("no record of {source} has `{quantity}` for `{row}`"))
     }
 
-    /// Returns the value of a quantity of a row, from the first record that has it, or `None` if it was not measured.
-    /// `source` is a file of `results` without `.jsonl`, such as `h100/run`. A part of the problem may follow after
-    /// `@`: `h100/versus@2^28`.
+    /// Returns the value of a row's quantity from the first record that has it, or `None` if it was not measured.
+    /// `source` is a file of `results` without `.jsonl`, such as `h100/run`. After `@`, it can name a part of the
+    /// problem: `h100/versus@2^28`.
     ///
     /// # Errors
     /// Returns a message when there is no such file, or when the row does not have the quantity.
@@ -72,7 +72,7 @@ impl Results {
 /// `time, H200, m = 4096`.
 pub(crate) fn heading(source: &str, quantity: &str, has_problem: bool) -> String {
     if quantity == "published" {
-        // A published number does not depend on this device.
+        // Omit the device, because a published number does not depend on it.
         return quantity.to_owned();
     }
     let device = source.split('/').next().unwrap_or_default();

@@ -8,12 +8,12 @@ use toolkit::Tool;
 use crate::command::{CommandUse, OutputKind, run_command};
 use crate::{FOLDER, read};
 
-/// A file of `docs/book/recorded`: comments that name the tools, the command, and its output.
+/// A file of `docs/book/recorded`: comments that name the tools, then the command and its output.
 #[derive(Debug)]
 pub struct Recorded {
     /// The path, relative to the repository's root.
     pub path: String,
-    /// The lines above the command, without `# `: the tools that produced the output.
+    /// The tools that produced the output: the lines above the command, without `# `.
     pub made_by: Vec<String>,
     /// The arguments of `ladder`.
     pub arguments: String,

@@ -12,11 +12,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// The maximum time that Chromium may take to answer on a busy machine.
+/// The maximum time that Chromium can take to answer on a busy computer.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// With these arguments, Chromium makes no network requests: its services are disabled, and it resolves only local host
-/// names.
+/// With these arguments, Chromium makes no network requests, because its services are disabled and only local host
+/// names resolve.
 const ARGUMENTS: [&str; 19] = [
     "--remote-debugging-pipe",
     "--headless",
@@ -48,7 +48,7 @@ pub(crate) struct DevTools {
     to: Option<ChildStdin>,
     from: Receiver<Value>,
     next: u64,
-    /// The folder with Chromium's profile, and with its error output in the file `log`.
+    /// The folder that holds Chromium's profile, and Chromium's error output in the file `log`.
     folder: TempDir,
 }
 
@@ -62,7 +62,7 @@ impl DevTools {
         let log = File::create(folder.path().join("log")).expect("the log file can be created");
         let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
         let mut child = Command::new("sh")
-            // Chromium reads messages from file descriptor 3 and writes messages to 4.
+            // Chromium reads messages from file descriptor 3 and writes messages to file descriptor 4.
             .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null"#])
             .arg(program)
             .args(ARGUMENTS)
@@ -84,7 +84,7 @@ impl DevTools {
     }
 
     /// Sends a command without waiting for the answer, and returns the ID that the answer will have. An empty session
-    /// means the browser itself.
+    /// stands for the browser itself.
     pub(crate) fn send(&mut self, session: &str, method: &str, parameters: &Value) -> u64 {
         self.next += 1;
         let mut message = json!({ "id": self.next, "method": method, "params": parameters });

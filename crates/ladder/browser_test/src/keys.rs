@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// The named keys: the name, the `keyCode`, and the text that the key writes.
+/// The named keys: the name, the `keyCode`, and the text that the key types.
 const NAMED: [(&str, u32, &str); 14] = [
     ("Tab", 9, ""),
     ("Enter", 13, "\r"),
@@ -37,9 +37,9 @@ pub(crate) fn events(key: &str) -> [Value; 2] {
             (format!("Key{upper}"), upper.chars().next().map_or(0, u32::from), name.to_owned())
         }
     };
-    // `Space` names the position on the keyboard, not the value of the key.
+    // `Space` is the name of the key's position on the keyboard, not the key's value.
     let key = if name == "Space" { " " } else { name };
-    // A key writes no text while Ctrl, Alt or Meta is pressed.
+    // A key types no text while Ctrl, Alt or Meta is pressed.
     let text = if modifiers & !SHIFT == 0 { text } else { String::new() };
     ["keyDown", "keyUp"].map(|kind| {
         json!({

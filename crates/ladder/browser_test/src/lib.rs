@@ -1,8 +1,9 @@
-//! A headless Chromium for tests of web pages.
+//! A headless Chromium for testing web pages.
 //!
-//! A [`Browser`] has one page. It opens a file or a page from a [`Server`], runs JavaScript in the page, and presses
-//! keys. It shows the page dark, narrow or as printed, and takes screenshots. It records [the page's
-//! requests](Browser::requests) and [the page's errors](Browser::errors). The browser never reaches the network.
+//! A [`Browser`] has one page. The browser opens a file or a page from a [`Server`], runs JavaScript in the page, and
+//! presses keys. It can show the page in dark mode, in a narrow window or as printed, and takes screenshots. It also
+//! records [the page's requests](Browser::requests) and [the page's errors](Browser::errors). The browser never reaches
+//! the network.
 //!
 //! The crate is only for tests, so every failure panics with a reason.
 //!
@@ -52,7 +53,7 @@ struct PageEvents {
 pub struct Appearance {
     /// Sets `prefers-color-scheme: dark`.
     pub dark: bool,
-    /// Shows the page as printed.
+    /// Shows the page as it would be printed.
     pub print: bool,
 }
 
@@ -67,8 +68,7 @@ impl Browser {
         let Some(program) = locate::chromium::find() else {
             let message = format!("skipped: no Chromium; {}", locate::chromium::REMEDY);
             assert!(std::env::var_os("CI").is_none(), "{message}");
-            // Written without `eprintln!`, because a passing test hides the output of the macro. A write error is
-            // ignored.
+            // Do not use `eprintln!`, because a passing test hides its output. A write error is ignored.
             let _ = writeln!(std::io::stderr(), "{message}");
             return None;
         };
@@ -93,7 +93,7 @@ impl Browser {
     /// # Panics
     /// Panics when the page does not exist or does not load.
     pub fn open(&mut self, address: &str) {
-        // Events of the previous page may still arrive.
+        // Leave the previous page first, because its events can still arrive.
         self.call("Page.navigate", json!({ "url": "about:blank" }));
         self.evaluate("0");
         self.events = PageEvents::default();
@@ -219,7 +219,7 @@ impl Browser {
         self.data(&document)
     }
 
-    /// Returns the addresses that the page and its workers requested, starting with the address of the page.
+    /// Returns the addresses that the page and its workers requested, starting with the page's address.
     pub fn requests(&mut self) -> &[String] {
         self.receive_events();
         &self.events.requests

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Component, Path, PathBuf};
 use std::thread;
 
-/// Serves the files of a folder on localhost, until the process ends.
+/// A server for the files of a folder, on localhost until the process ends.
 #[derive(Clone, Debug)]
 pub struct Server {
     address: String,

@@ -1,5 +1,5 @@
-//! The commands of a program, the environment that they run in, and how their arguments are parsed: [`Targets`], which
-//! most commands share, and the arguments of one command.
+//! The commands of a program, the environment that they run in, and the parsing of their arguments. Most commands share
+//! [`Targets`] and add arguments of one command.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -29,11 +29,11 @@ pub struct Command {
     pub execute: fn(&ArgMatches, &Env<'_>, &mut Output<'_>) -> Result<u8, Error>,
 }
 
-/// The writers for the output of a command.
+/// The writers that receive the output of a command.
 pub struct Output<'a> {
-    /// The output for the results.
+    /// The writer for results.
     pub out: &'a mut dyn Write,
-    /// The output for messages.
+    /// The writer for messages.
     pub err: &'a mut dyn Write,
 }
 
@@ -49,13 +49,13 @@ pub struct Program {
     pub about: &'static str,
     /// The commands, in the order in which the help lists them.
     pub commands: &'static [&'static [Command]],
-    /// Commands that only the program itself starts, so the help does not list them.
+    /// Commands that only the program itself starts, and that the help therefore does not list.
     pub hidden: &'static [&'static [Command]],
     /// What the program does without arguments; `None` prints the help.
     pub without_arguments: Option<Action>,
 }
 
-/// The exit code when a result was wrong or a difference is unexplained.
+/// The exit code if a result is wrong or a difference is unexplained.
 pub const WRONG: u8 = 1;
 
 /// The exit code of an interrupted run: 128 plus the number of the signal.
@@ -71,8 +71,8 @@ pub struct Env<'a> {
     pub shared: &'static [SharedLadder],
     /// Opens the requested device.
     pub open: &'a dyn Fn(Choice) -> Result<Box<dyn Device>, engine::Error>,
-    /// This program with its arguments, to run launches in child processes: a failed launch can make the GPU unusable
-    /// for its process. `None` where only this process can open the device.
+    /// This program's command line, for running launches in child processes, because a failed launch can make the GPU
+    /// unusable for its process. `None` if only this process can open the device.
     pub command: Option<&'a [OsString]>,
     /// The request of the parent, if this process is a child ([`isolated`](crate::isolated)).
     pub request: Option<&'a str>,
@@ -93,7 +93,7 @@ pub struct Env<'a> {
 }
 
 /// Finds the tools that explain differences on a GPU of this compute capability. The error lists the missing tools,
-/// each with instructions for getting it.
+/// each with instructions for installing it.
 pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>> + 'a;
 
 impl<'a> Env<'a> {
@@ -121,12 +121,12 @@ pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     ProgressBar::new(length as u64).with_style(style)
 }
 
-/// The arguments of a command: the shared ones and those of the command alone.
+/// The arguments of a command: the shared arguments, and the arguments of this command only.
 #[derive(Debug)]
 pub struct CommandArgs<A> {
     /// The ladders, rungs, options of problems and blocks.
     pub targets: Targets,
-    /// The arguments of this command alone.
+    /// The arguments of this command only.
     pub command: A,
 }
 

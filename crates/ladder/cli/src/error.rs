@@ -1,7 +1,6 @@
 //! The errors of the program, with their exit codes.
 
-/// The errors that can stop a command. Each message is a text that [`print_error`](simt_check::diagnostic::complain) can
-/// draw.
+/// The errors that can stop a command. [`print_error`](simt_check::diagnostic::complain) can draw each message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -46,7 +45,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the error for a name that matches several kernels where one is needed.
+    /// Returns the error for a name that matches several kernels when only one is allowed.
     pub(crate) fn several_kernels<'a>(name: &str, kernels: impl Iterator<Item = &'a str>) -> Self {
         let kernels: Vec<&str> = kernels.collect();
         let (count, kernels) = (kernels.len(), kernels.join("\n  "));

@@ -1,12 +1,12 @@
-//! Process isolation: a child process, which runs this program again, does the work that may break its process.
+//! Process isolation: a child process, which runs this program again, does work that can break its process.
 //!
 //! A kernel that faults destroys all state of its process on the GPU, and only the end of the process stops a kernel
 //! that never ends. So commands that launch kernels on a GPU start this program again, with the same arguments and with
-//! a request in the environment variable `LADDER_REQUEST`. A child writes each of its results to its output as a line
-//! of JSON after a mark. An error that ends the child is reported the same way. All other lines are output of its
-//! kernels, which the parent passes on. When the child exits without a result, or writes no result before a time limit,
-//! the parent blames the launch that the child was working on. The parent ends the child and starts the next one, with
-//! a request for the rest.
+//! a request in the environment variable `LADDER_REQUEST`. A child writes each result to its output as a line that
+//! consists of a mark and JSON. An error that ends the child is reported the same way. All other lines are output of
+//! its kernels, which the parent prints. When the child exits without a result, or writes no result before a time
+//! limit, the parent blames the launch that the child was working on. The parent then ends the child and starts the
+//! next one with a request for the remaining work.
 //!
 //! | command | request | results |
 //! |---|---|---|
@@ -15,7 +15,7 @@
 //! | `lab pitfalls` | a kernel | one for the kernel |
 //!
 //! compute-sanitizer is started the same way, but its output is text. The ranks of `lab launch` are not children in
-//! this sense: each rank runs a complete command and shows its results.
+//! this sense: each rank runs a complete command and shows that command's results.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -33,7 +33,7 @@ use crate::error::Error;
 /// The environment variable that makes this program a child, with the request in JSON.
 pub(crate) const VARIABLE: &str = "LADDER_REQUEST";
 
-/// The mark at the start of a message. Output of kernels may precede it in the same line.
+/// The mark at the start of a message. Output of kernels can precede the mark on the same line.
 const MARK: &str = "#message-of-ladder ";
 
 /// How often the parent checks for an interruption.
@@ -45,7 +45,7 @@ const EXIT: Duration = Duration::from_secs(10);
 /// A result, or the text of an error and the exit code for it.
 type Message<M> = Result<M, (String, u8)>;
 
-/// Why a child has no result.
+/// The reason why a child has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The child wrote no result for this long.
@@ -179,7 +179,7 @@ impl Isolated {
 
 /// Prints the output of kernels.
 fn print(text: &str) {
-    // The reader may have closed the pipe; then there is no way to report the error.
+    // If the reader has closed the pipe, there is no way to report the error.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
@@ -191,7 +191,7 @@ impl Drop for Isolated {
     }
 }
 
-// The tests start a shell.
+// The tests start a shell, which only exists on Unix.
 #[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used)]

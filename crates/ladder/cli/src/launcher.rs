@@ -1,4 +1,5 @@
-//! Runs the launches of `ladder run` and `ladder check`: on a device of this process, or in child processes on a GPU.
+//! Runs the launches of `ladder run` and `ladder check`, either on a device of this process or, for a GPU, in child
+//! processes.
 
 use std::io::stdout;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use crate::command::Env;
 use crate::error::Error;
 use crate::isolated::{self, Isolated};
 
-/// The maximum time between two results of a child, in time limits of a launch, because a child also works on the host.
+/// The maximum time between two results of a child, as a multiple of a launch's time limit. It is longer than the time
+/// limit because a child also works on the host.
 const SILENCE: u32 = 15;
 
 /// The time limit of a launch.
@@ -48,7 +50,7 @@ impl ProcessArguments {
         self.limit.time_limit()
     }
 
-    /// Makes the launcher. If children will use the GPU, this process closes it.
+    /// Creates the launcher. If children will use the GPU, this process closes it.
     ///
     /// # Errors
     /// Returns an error when this process is a child with a request of another kind.
@@ -77,8 +79,8 @@ struct LaunchPlace {
 /// same problems.
 pub(crate) struct Launcher<'e> {
     runner: Runner<'e>,
-    /// In a parent, the position of the next problem. In a child, the number of problems and launches before its first
-    /// launch.
+    /// In a parent, the position of the next problem. In a child, the numbers of problems and launches that precede its
+    /// first launch.
     next: LaunchPlace,
 }
 
@@ -168,7 +170,8 @@ impl Launcher<'_> {
 }
 
 impl Children<'_> {
-    /// Waits for the result of the launch at `place`. If no child is running, starts one from that launch on.
+    /// Waits for the result of the launch at `place`. If no child is running, starts a child that begins with that
+    /// launch.
     fn step(&mut self, place: LaunchPlace) -> Result<Step, Error> {
         let child = match self.child.take() {
             Some(child) => child,

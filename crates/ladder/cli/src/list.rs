@@ -127,7 +127,7 @@ fn records(ladder: &Ladder, rungs: &[&Rung], document: &mut Document) {
     }
 }
 
-/// Returns the rungs of a ladder: the location of their device code, their launches and their lessons.
+/// Describes the rungs of a ladder: the location of their device code, their launches and their lessons.
 pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Document {
     let mut table = Table::new([
         Column::name("rung"),
@@ -154,7 +154,7 @@ pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Doc
     document
 }
 
-/// Describes the shared memory of a rung's default block.
+/// Describes the shared memory that a rung uses with its default block.
 fn shared(kernels: &'static Kernels, rung: &Rung) -> String {
     let block = rung.default_block;
     let names = rung.entry_names();

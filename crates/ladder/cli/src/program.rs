@@ -46,7 +46,7 @@ impl Program {
 
     fn parser(&self, scope: &Scope) -> clap::Command {
         let subcommand = |command: &Command| {
-            // `about` comes last because the arguments' type replaces it with the type's documentation.
+            // `about` is set last, because adding the arguments replaces it with the documentation of their type.
             (command.arguments)(clap::Command::new(command.name), scope).about(command.about)
         };
         let shown = self.commands.iter().copied().flatten().map(subcommand);
@@ -69,7 +69,7 @@ impl Program {
 /// Runs a program in the environment of this process: its arguments, devices, tools and terminal.
 pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], program: &'static Program) -> ExitCode {
     end_on_interrupt();
-    // The arguments belong to this program, wherever its file is and whatever name started it.
+    // The command line names this program's file, regardless of the path or name that started it.
     let command: Option<Vec<OsString>> = std::env::current_exe()
         .ok()
         .map(|program| std::iter::once(program.into()).chain(std::env::args_os().skip(1)).collect());
@@ -101,14 +101,14 @@ pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], p
     ExitCode::from(code)
 }
 
-/// Makes the first Ctrl-C stop the current work in an orderly way. The second Ctrl-C ends the process.
+/// Makes the first Ctrl-C stop the current work cleanly. The second Ctrl-C ends the process.
 fn end_on_interrupt() {
     let flag = interruption();
     let _ = signal_hook::flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&flag));
     let _ = signal_hook::flag::register(SIGINT, flag);
 }
 
-/// Runs the program and returns its exit code, its output without colors, and its messages.
+/// Runs the program and returns its exit code, its output and its messages, both without colors.
 pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
     let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
     let args = [env.program.name].into_iter().chain(args.iter().map(String::as_str)).map(Into::into);
@@ -139,7 +139,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
     }
     match done {
         Ok((code, ())) => code,
-        // The reader closed the pipe, as in `ladder list | head`, so no reader is left for an error.
+        // The reader closed the pipe, as in `ladder list | head`, so an error would not be read either.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             if env.request.is_none() || send(Err::<(), _>(&error), out).is_err() {

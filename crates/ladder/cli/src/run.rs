@@ -118,7 +118,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             continue;
         }
         explain_failures(&mut report, env);
-        // `lab record` records what was measured or counted, and no predictions.
+        // `lab record` records measurements and counts, but not predictions.
         let is_shown = !selection.ladder.shown.pictures && env.form != Form::Records;
         let is_predicted = report.counted() && report.runs.is_none() && is_shown;
         let predictions = is_predicted.then(|| Predictions::new(&report, env.catalog.kernels, &model));
@@ -138,7 +138,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     Ok(code)
 }
 
-/// Runs the launches that failed on a GPU again on the simulator, to explain the failures.
+/// Reruns the launches that failed on a GPU on the simulator, to explain the failures.
 fn explain_failures(report: &mut Report, env: &Env<'_>) {
     if report.device.kind == "sim" {
         return;

@@ -144,7 +144,7 @@ impl SharedArguments {
 /// number of its device, and MASTER_ADDR and MASTER_PORT for the address of the first rank.
 ///
 /// # Errors
-/// Returns the variable that is wrong and the values that it accepts.
+/// Returns the name of a wrong variable and the values that it accepts.
 fn process(variable: &dyn Fn(&str) -> Result<String, VarError>) -> Result<Option<Ranks>, String> {
     let text = |name: &str| variable(name).ok().filter(|value| !value.is_empty());
     let number = |name: &str, expected: &str, most: u64| -> Result<Option<u64>, String> {
@@ -184,7 +184,7 @@ pub(crate) fn run(
     let mut problems = Vec::new();
     for selection in selected {
         let options = options_with_ranks(selection, count)?;
-        // An invalid request is reported before devices are opened.
+        // Report an invalid request before devices are opened.
         let problem = SharedLadder::problem_of(env.shared, selection.ladder, &options)?;
         ranks::check(&group_request(selection, &problem, request.block, None, cut), count)?;
         problems.push(problem);
@@ -205,7 +205,7 @@ pub(crate) fn run(
     };
     let code = if reports.iter().all(GroupReport::all_right) { 0 } else { WRONG };
     if reports.iter().any(|report| report.rank.index > 0) {
-        // The first rank shows the report, which is the same for all ranks.
+        // Only the first rank shows the report, which is the same on all ranks.
         return Ok(code);
     }
     let mut printer = Printer::new(*request.format, env.style(), to.out);

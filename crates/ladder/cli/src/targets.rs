@@ -91,7 +91,7 @@ impl Scope {
         let help: Vec<String> = help.collect();
         self.names(command)
             .args(options(self.catalog).into_iter().map(|name| {
-                // Hidden here because the end of the help lists this option with its ladder.
+                // The option is hidden here because the end of the help lists it with its ladder.
                 values(Arg::new(name).long(name).hide(true)).value_parser(value_parser!(String))
             }))
             .after_help(help.join("\n\n"))
@@ -121,12 +121,12 @@ fn block() -> Arg {
         .help("Threads per block, for all rungs [default: each rung's default block]")
 }
 
-/// Makes an argument that accepts one value.
+/// Returns an argument that accepts one value.
 fn single(arg: Arg) -> Arg {
     arg.action(ArgAction::Set).allow_hyphen_values(true)
 }
 
-/// Makes an argument that accepts several values.
+/// Returns an argument that accepts several values.
 fn several(arg: Arg) -> Arg {
     arg.action(ArgAction::Append).num_args(1..).allow_negative_numbers(true)
 }

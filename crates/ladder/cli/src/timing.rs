@@ -1,4 +1,4 @@
-//! The times for rooflines and reports: measured on a GPU, read from a file, or predicted for a device.
+//! The times for rooflines and reports, which are measured on a GPU, read from a file, or predicted for a device.
 
 use std::path::PathBuf;
 
@@ -40,7 +40,7 @@ pub const RUNS: u32 = 20;
 /// The default device for predictions, if nothing was measured.
 pub(crate) const MODEL: &str = "h100";
 
-/// Returns the device to open: the simulator if `on` names a device to predict for.
+/// Returns the device to open: the simulator if `on` names a device for which to predict times.
 ///
 /// # Errors
 /// Returns [`Error::Request`] when a GPU is requested too.
@@ -113,7 +113,7 @@ pub(crate) struct Timed {
     pub predictions: Vec<Prediction>,
     /// The measured times; `None` if times are predicted.
     pub measured: Option<Times>,
-    /// The rungs that gave wrong results on the GPU, each with a reason.
+    /// The rungs whose results were wrong on the GPU, each with a description of the error.
     pub wrong: Vec<String>,
 }
 

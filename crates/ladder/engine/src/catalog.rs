@@ -14,7 +14,7 @@ pub struct Catalog {
     pub ladders: &'static [Ladder],
     /// The pitfalls, in the order of the sanitizers that find them.
     pub pitfalls: &'static [Pitfall],
-    /// The PTX of all kernels of the program.
+    /// The PTX of all of the program's kernels.
     pub kernels: &'static Kernels,
 }
 
@@ -22,15 +22,16 @@ pub struct Catalog {
 #[derive(Debug)]
 pub struct Kernels {
     /// One module for each architecture that the kernels are compiled for, the oldest first. A kernel that needs
-    /// instructions of a newer architecture is only in the modules for that architecture and later ones.
+    /// instructions of a newer architecture is only in the modules for that architecture and newer ones.
     pub modules: &'static [Ptx],
     /// The compiler of the host code, for example `rustc 1.95.0`.
     pub host_compiler: &'static str,
     /// The folder in which the kernels were compiled. It holds the LLVM IR of each module in a subfolder such as
-    /// `kernels.compute_90a.llvm`, one file for each part. The folder does not exist on a computer that only has the
-    /// built program.
+    /// `kernels.compute_90a.llvm`, one file for each part of the module. The folder does not exist on a computer that
+    /// only has the built program.
     pub build_folder: &'static str,
-    /// The folder of the package that embeds the modules, in the repository of the kernels. It may also be missing.
+    /// The folder of the package that embeds the modules, in the repository of the kernels. This folder can also be
+    /// missing.
     pub package_folder: &'static str,
 }
 
@@ -82,13 +83,14 @@ impl Kernels {
     /// Checks that the PTX of the kernels still exists.
     ///
     /// # Errors
-    /// Returns [`Error::NoKernels`] when the program reads its PTX from its build folder and that folder is gone.
+    /// Returns [`Error::NoKernels`] when the program reads its PTX from its build folder, but that folder no longer
+    /// exists.
     pub fn check_readable(&self) -> Result<(), Error> {
         self.modules.iter().try_for_each(Ptx::check_readable)
     }
 
-    /// Returns the newest module that a device of this compute capability can run. `None` stands for a device without a
-    /// compute capability, which runs the newest module.
+    /// Returns the newest module that a device of compute capability `capability` can run. `None` stands for a device
+    /// without a compute capability, which runs the newest module.
     ///
     /// # Errors
     /// Returns the errors of [`Ptx::read`], which reads or compiles the module.

@@ -1,4 +1,4 @@
-//! The errors of running ladders. Each message says what to do about it.
+//! The errors of running ladders. Each message tells the user what to do.
 
 use std::fmt;
 
@@ -9,8 +9,8 @@ use crate::names::did_you_mean;
 
 /// The reasons why a ladder cannot run.
 ///
-/// Each message is one line and ends with a hint. The variants are the kinds of errors that a program may handle
-/// differently; [`Error::is_failure`] distinguishes failures of the device from mistakes of the user.
+/// Each message is one line and ends with a hint. Each variant is a kind of error that a program might handle
+/// differently. [`Error::is_failure`] distinguishes failures of the device from mistakes of the user.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,10 +23,10 @@ pub enum Error {
     /// A rung was not compiled for this block or for this variant of the problem.
     #[error(transparent)]
     NotCompiled(#[from] NotCompiled),
-    /// The launch needs more shared memory than a block can have.
+    /// The launch needs more shared memory than a block can use.
     #[error("{0}")]
     TooMuchShared(String),
-    /// The rung does not compute this variant of the ladder's problem.
+    /// The rung does not support this variant of the ladder's problem.
     #[error("{0}")]
     NotOffered(String),
     /// The problem rejects the rung: [`Problem::refuses`](crate::Problem::refuses).
@@ -89,7 +89,7 @@ pub enum Error {
     Launch {
         /// The launch that failed.
         launch: Box<Launch>,
-        /// The device's error, with a hint about how to learn more.
+        /// The device's error, with a hint on how to learn more.
         reason: String,
     },
     /// A [call](crate::Device::call) of code that is not one of this program's kernels failed.
@@ -119,7 +119,7 @@ pub struct Needs {
     pub capability: (u32, u32),
     /// Whether only devices of exactly this compute capability can run the kernel.
     pub only: bool,
-    /// The device's compute capability.
+    /// The compute capability of the device.
     pub has: (u32, u32),
 }
 
@@ -142,13 +142,13 @@ impl fmt::Display for Needs {
 }
 
 impl Error {
-    /// Creates the error of a launch that was rejected or that failed.
+    /// Creates the error for a launch that was rejected or that failed.
     pub(crate) fn launch(launch: &Launch, reason: impl ToString) -> Self {
         Self::Launch { launch: Box::new(launch.clone()), reason: first_line(&reason.to_string()) }
     }
 
-    /// Creates the error for a `name` that is not in `known`. The message is `problem` with the nearest names, or with
-    /// all of them. `kind` says what the names are, in the plural.
+    /// Creates the error for a `name` that is not in `known`. The message is `problem`, followed by the nearest names
+    /// or by all names. `kind` is the plural noun for the names.
     pub(crate) fn unknown(problem: &str, name: &str, kind: &str, known: &[&'static str]) -> Self {
         Self::UnknownName(format!("{problem}; {}", did_you_mean(name, kind, known)))
     }
@@ -164,7 +164,7 @@ impl Error {
         Self::BadValue(format!("{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"))
     }
 
-    /// Creates the error of a device that failed in an operation.
+    /// Creates the error for an operation that failed on a device.
     pub(crate) fn device(doing: &'static str, reason: impl ToString) -> Self {
         let reason = reason.to_string();
         Self::Device { doing, reason }
@@ -183,8 +183,7 @@ impl Error {
         }
     }
 
-    /// Returns whether the device failed. With any other error, the request cannot be met, and the user must change the
-    /// request.
+    /// Returns whether the device failed. All other errors mean that the user must change the request.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Device { .. })
     }

@@ -72,12 +72,12 @@ impl Arg {
     }
 }
 
-/// A row-major matrix in one of the problem's buffers, and the tiles in which a kernel copies it in bulk. The map is
-/// passed by value, in 128 bytes (`const __grid_constant__ CUtensorMap` in CUDA C++, `.param .align 64 .b8 map[128]` in
-/// PTX).
+/// A row-major matrix in one of the problem's buffers, and the shape of the tiles in which a kernel copies the matrix
+/// in bulk. The map is passed by value as 128 bytes (`const __grid_constant__ CUtensorMap` in CUDA C++, `.param .align
+/// 64 .b8 map[128]` in PTX).
 ///
-/// Tiles use the 128-byte swizzle in shared memory. Elements outside of the matrix are zeros. A map of several matrices
-/// has three dimensions, and each tile belongs to one matrix.
+/// Tiles use the 128-byte swizzle in shared memory. Elements outside of the matrix are read as zeros. A map of several
+/// matrices has three dimensions, and each tile belongs to one matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// The index of the problem's buffer.
@@ -92,7 +92,7 @@ pub struct TensorMap {
     pub rows: u64,
     /// The number of consecutive matrices of this shape, 1 to 2^32. `None` for a two-dimensional map.
     pub matrices: Option<u64>,
-    /// The elements of a tile's row (at most 128 bytes), and the number of the tile's rows (at most 256).
+    /// The number of elements in a row of a tile (at most 128 bytes), and the number of rows of a tile (at most 256).
     pub tile: [u32; 2],
 }
 
@@ -102,7 +102,8 @@ impl TensorMap {
         self.columns * u64::from(self.element.bytes())
     }
 
-    /// Returns the map for a matrix in a buffer at `address`, in the form of the driver's `cuTensorMapEncodeTiled`.
+    /// Returns the map for a matrix in a buffer at `address`, in the form that the driver's `cuTensorMapEncodeTiled`
+    /// accepts.
     pub fn at(&self, address: u64) -> simt::TensorMap {
         let mut sizes = vec![self.columns, self.rows];
         let mut strides = vec![self.pitch()];
@@ -159,7 +160,8 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// The size of a block in threads, in x, y and z.
     pub block: [u32; 3],
-    /// The bytes of *dynamic* shared memory of a block. Memory that the kernel declares statically is not included.
+    /// The number of bytes of *dynamic* shared memory per block. Memory that the kernel declares statically is not
+    /// included.
     pub shared_bytes: u32,
     /// The arguments, in the order of the kernel's parameters.
     pub args: Vec<Arg>,

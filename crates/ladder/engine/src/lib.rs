@@ -1,10 +1,10 @@
-//! Runs ladders of GPU kernels. This crate defines what a [`Ladder`] is, the [`Problem`] that its rungs compute, the
-//! [`Device`]s that run them, and the sessions in which a rung is checked and timed.
+//! Runs ladders of GPU kernels. This crate defines the [`Ladder`], the [`Problem`] that its rungs compute, the
+//! [`Device`]s that run the rungs, and the sessions in which a rung is checked and timed.
 //!
 //! The input is a [`Catalog`] of ladders with the PTX of their kernels, which the program provides. The output is
-//! [reports](run::Report) of runs, as data.
+//! [reports](run::Report) on runs, as data.
 //!
-//! For WebAssembly, the crate leaves out the devices that need a driver. A program there provides another [`Device`].
+//! On WebAssembly, the crate leaves out the devices that need a driver, and the program provides another [`Device`].
 //!
 //! This crate must not know which ladders exist, how results are shown, or what is computed from them.
 

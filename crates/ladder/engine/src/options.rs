@@ -1,4 +1,4 @@
-//! The options of a ladder: sizes, shapes, operations and data.
+//! The options of a ladder, such as sizes, shapes, operations and data.
 //!
 //! A ladder declares its options as data ([`Opt`]). The command line, the sweeps and the JSON output are derived from
 //! these declarations. [`Options`] holds the values that the user gave. When completed with the ladder's defaults, it
@@ -23,7 +23,7 @@ pub struct Opt {
     pub kind: Kind,
     /// The default value, as written on the command line.
     pub default: &'static str,
-    /// The line of the help text.
+    /// The description in the help text, on one line.
     pub help: &'static str,
 }
 
@@ -32,7 +32,7 @@ pub struct Opt {
 pub enum Kind {
     /// A size, in the syntax of [`parse_size`].
     Size,
-    /// A size or this word.
+    /// A size, or this word.
     SizeOr(&'static str),
     /// One of these words.
     Word(&'static [&'static str]),
@@ -60,12 +60,12 @@ impl fmt::Display for Value {
 }
 
 impl Opt {
-    /// Declares an option that takes a size.
+    /// Declares an option that accepts a size.
     pub const fn size(name: &'static str, metavar: &'static str, default: &'static str, help: &'static str) -> Self {
         Self { name, metavar, kind: Kind::Size, default, help }
     }
 
-    /// Declares an option that takes one of these words; the first is its default.
+    /// Declares an option that accepts one of these words; the first word is the default.
     pub const fn word(
         name: &'static str,
         metavar: &'static str,
@@ -78,7 +78,7 @@ impl Opt {
     /// Parses a value of this option.
     ///
     /// # Errors
-    /// Returns [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take
+    /// Returns [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not accept
     /// this word.
     pub fn parse(&self, text: &str) -> Result<Value, Error> {
         match self.kind {
@@ -95,7 +95,7 @@ impl Opt {
     }
 }
 
-/// Option values by name: `Options::default().with("n", 1000)`.
+/// Option values by name, for example `Options::default().with("n", 1000)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Options {

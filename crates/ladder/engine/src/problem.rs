@@ -10,8 +10,8 @@ use crate::launch::{Arg, Launch};
 use crate::options::Options;
 use rung::{DeviceProperties, Rung};
 
-/// The value of each byte of an output before a checked launch. The poison prevents an element that the kernel does not
-/// write from being right by chance.
+/// The value of each byte of an output before a checked launch. Because of this poison, an element that the kernel does
+/// not write cannot be right by chance.
 pub const POISON: u8 = 0xa5;
 
 /// The size in bytes of the guard after every buffer that a kernel writes. A check fails when a launch changes a byte
@@ -36,8 +36,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the value of every byte of such a buffer and of its guard before a checked launch. Returns `None` for an
-    /// input, which holds the problem's data, and for scratch memory. Neither has a guard.
+    /// Returns the value of every byte of such a buffer and its guard before a checked launch. Returns `None` for
+    /// inputs, which hold the problem's data, and for scratch memory; neither has a guard.
     pub fn initial_byte(self) -> Option<u8> {
         match self {
             Self::Input | Self::Scratch => None,
@@ -66,7 +66,7 @@ impl Role {
         self == Self::Sum
     }
 
-    /// Returns whether the buffer is zeroed when it is allocated, and not again.
+    /// Returns whether the buffer is zeroed only once, when it is allocated.
     pub fn is_zeroed_once(self) -> bool {
         matches!(self, Self::Workspace | Self::Kept)
     }
@@ -122,8 +122,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Creates the verdict for a wrong element. `which` names the element, `found` is the value that the kernel left
-    /// there, `shown` is that value as text, and `right` is the expected value as text.
+    /// Creates the verdict for a wrong element. `which` names the element, `found` is the value that the kernel left in
+    /// the element, `shown` is that value as text, and `right` is the expected value as text.
     pub fn wrong_element<T: NoUninit>(
         which: impl fmt::Display,
         found: &T,
@@ -137,8 +137,8 @@ impl Verdict {
         Self::Wrong(format!("{which} is {shown}{unwritten}; {right} is right"))
     }
 
-    /// Checks the first output, of `length` elements. `first_wrong` compares the elements and returns the verdict for
-    /// the first one that is wrong.
+    /// Checks the first output, which has `length` elements. `first_wrong` compares the elements and returns the
+    /// verdict for the first wrong element.
     pub fn of_output<T: AnyBitPattern>(
         outputs: &[Vec<u8>],
         length: usize,
@@ -163,18 +163,17 @@ impl Verdict {
         })
     }
 
-    /// Checks that every element of the first output, a float, is within a tolerance of the expected value. `tolerance`
-    /// returns the largest absolute error of the element at an index, and `which` names that element.
+    /// Checks that every float in the first output is within a tolerance of its expected value. `tolerance` returns the
+    /// largest absolute error of the element at an index, and `which` names that element.
     ///
     /// Derive the tolerance from a bound on the error of the computation, not from the results of a kernel. A sum of n
-    /// terms, added in any order with the unit roundoff u, has an error of at most γ Σ|xᵢ| with
-    /// γ = (n - 1) u / (1 - (n - 1) u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and
-    /// §4.2). This bound lets a rung add in any order, but detects a kernel that leaves out a term much larger than the
-    /// bound.
+    /// terms, added in any order with the unit roundoff u, has an error of at most γ Σ|xᵢ| with γ = (n - 1) u / (1 - (n
+    /// - 1) u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). With this bound,
+    /// a rung can add in any order, but a kernel that leaves out a term much larger than the bound is detected.
     ///
     /// Whatever the tolerance, an expected NaN only matches a NaN, and an expected infinity only matches the same
-    /// infinity. An infinite tolerance accepts every number and every infinity, for elements whose sum may overflow. A
-    /// NaN tolerance accepts no value.
+    /// infinity. An infinite tolerance, meant for elements whose sum can overflow, accepts every number and every
+    /// infinity. A NaN tolerance accepts no value.
     pub fn of_floats_within<T: Float>(
         outputs: &[Vec<u8>],
         expected: &[f64],
@@ -213,7 +212,7 @@ pub trait Float: NoUninit + AnyBitPattern + fmt::LowerExp + Into<f64> {}
 impl Float for f32 {}
 impl Float for f64 {}
 
-/// The values before and after a launch, shown below each other.
+/// The values before a launch, and below them the values after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     /// A description of the launch, for example `warp_shuffle_up by 2, width 16`.
@@ -231,7 +230,7 @@ pub struct Labels {
     pub size: String,
     /// The caption of a table: the size and other facts about the problem.
     pub title: String,
-    /// The row of the problem in a sweep's table.
+    /// The label of the problem's row in a sweep's table.
     pub column: String,
 }
 
@@ -250,8 +249,8 @@ pub struct Facts {
     pub variant: String,
     /// The lengths that the grid must cover, in the order of [`LaunchRequest::shape`](rung::LaunchRequest::shape).
     pub shape: Vec<u64>,
-    /// The minimum number of bytes that must move between memory and kernel: all inputs and outputs. It is used to
-    /// compute effective bandwidth.
+    /// The minimum number of bytes that must move between memory and the kernel: the size of all inputs and outputs.
+    /// Effective bandwidth is computed from this number.
     pub bytes: u64,
     /// The number of floating-point operations, when the ladder is measured in operations per second.
     pub flops: Option<u64>,
@@ -266,7 +265,7 @@ impl Facts {
     }
 }
 
-/// An instance of the computation of a ladder, with a certain size. All rungs run on the same instance.
+/// An instance of a ladder's computation, with a certain size. All rungs run on the same instance.
 ///
 /// Creating an instance is cheap. Its data are generated when [`Problem::input`] or [`Problem::check`] first needs
 /// them, so a problem that is too large for a device is rejected before it fills the host's memory.
@@ -282,42 +281,43 @@ pub unsafe trait Problem: Sync {
     /// Returns the problem's size in words.
     fn labels(&self) -> Labels;
 
-    /// Returns the buffers of the problem on a device. The sizes of workspaces may depend on its number of
+    /// Returns the buffers of the problem on a device. The sizes of workspaces can depend on the number of
     /// multiprocessors.
     fn buffers(&self, device: DeviceProperties) -> Vec<Buffer>;
 
-    /// Returns the contents of an input buffer by its index in [`Problem::buffers`]. Returns no bytes for an output.
+    /// Returns the contents of the input buffer at `index` in [`Problem::buffers`]. Returns an empty slice for an
+    /// output.
     fn input(&self, index: usize) -> &[u8];
 
     /// Returns the number or tensor map for the kernel parameter of this name, which is not the name of a buffer.
-    /// `None` when the ladder does not define such an argument.
+    /// Returns `None` if the ladder does not define such an argument.
     fn argument(&self, _name: &str) -> Option<Arg> {
         None
     }
 
-    /// Returns the reason why a rung cannot compute this problem although it computes its variant, and what would work.
-    /// Returns `None` when the rung can compute the problem.
+    /// Returns the reason why a rung cannot compute this problem although it supports the problem's variant, and what
+    /// would work. Returns `None` when the rung can compute the problem.
     fn refuses(&self, _rung: &Rung) -> Option<String> {
         None
     }
 
-    /// Returns the sizes of a problem with about `share` of this problem's bytes. `None` when the ladder has no size to
-    /// change.
+    /// Returns the sizes of a problem with about `share` of this problem's bytes. Returns `None` if the ladder has no
+    /// size to change.
     fn smaller(&self, _share: f64) -> Option<Options> {
         None
     }
 
-    /// Returns the number of bytes that a launch writes at the start of a result. The default is the whole buffer. The
-    /// launch must not change the bytes after them.
+    /// Returns the number of bytes at the start of a result buffer that a launch writes. The default is the whole
+    /// buffer. The launch must not change the bytes beyond this number.
     fn written_bytes(&self, _launch: &Launch, buffer: &Buffer) -> u64 {
         buffer.bytes
     }
 
     /// Compares the outputs of a launch with the reference.
     ///
-    /// `outputs` holds the contents of the [results](Role::is_result) among the launch's arguments, in the order of the
-    /// arguments, each [`Problem::written_bytes`] long. Before the launch, outputs were filled with [`POISON`] and sums
-    /// with zeros.
+    /// `outputs` holds the contents of those of the launch's arguments that are [results](Role::is_result), in the
+    /// order of the arguments. Each is [`Problem::written_bytes`] long. Before the launch, outputs were filled with
+    /// [`POISON`] and sums with zeros.
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict;
 
     /// Returns a picture of the launch's values, based on the same `outputs`, for ladders that show pictures.
@@ -326,8 +326,8 @@ pub unsafe trait Problem: Sync {
     }
 }
 
-/// Returns the bytes of all buffers whose size depends on the problem. Scratch memory and buffers that launches keep
-/// are not included.
+/// Returns the total bytes of all buffers whose size depends on the problem. Scratch memory and buffers that launches
+/// keep are not included.
 pub fn buffer_bytes(problem: &dyn Problem, device: DeviceProperties) -> u64 {
     let buffers = problem.buffers(device).into_iter().filter(|buffer| buffer.role.is_determined());
     buffers.map(|buffer| buffer.bytes).sum()
@@ -342,8 +342,8 @@ pub fn elements<T: AnyBitPattern>(bytes: &[u8]) -> Cow<'_, [T]> {
     }
 }
 
-/// Scales a size by `share` and rounds down to one significant digit, so that it still fits after other programs
-/// allocate a little more memory.
+/// Scales a size by `share` and rounds down to one significant digit, so that the problem still fits after other
+/// programs allocate a little more memory.
 pub fn round_down(size: u64, share: f64) -> u64 {
     let fits = (size as f64 * share) as u64;
     let magnitude = 10u64.pow(fits.checked_ilog10().unwrap_or(0));

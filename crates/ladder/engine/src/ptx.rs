@@ -24,7 +24,7 @@ enum Source {
 pub struct Ptx {
     /// The compute capability that the text is compiled for, major and minor.
     pub capability: (u32, u32),
-    /// Whether only devices of exactly that compute capability can run it (`sm_90a`), rather than newer devices too
+    /// Whether only devices of exactly that compute capability can run it (`sm_90a`), instead of newer devices as well
     /// (PTX ISA, `.target`).
     pub only: bool,
     source: Source,
@@ -43,8 +43,8 @@ impl Ptx {
         Self::from(capability, Source::File(path))
     }
 
-    /// Creates a text that `compile` returns when the program first needs it. A build only compiles the kernels for one
-    /// architecture.
+    /// Creates a text that `compile` generates when the program first needs it, because a build only compiles the
+    /// kernels for one architecture.
     pub const fn on_request(capability: (u32, u32), compile: fn() -> Result<String, String>) -> Self {
         Self::from(capability, Source::OnRequest(compile))
     }
@@ -63,7 +63,7 @@ impl Ptx {
     /// Checks that the text's file exists, if the text is in a file.
     ///
     /// # Errors
-    /// Returns [`Error::NoKernels`] when the folder that the program was built in is gone.
+    /// Returns [`Error::NoKernels`] when the program's build folder no longer exists.
     pub(crate) fn check_readable(&self) -> Result<(), Error> {
         match self.source {
             Source::Embedded(_) | Source::OnRequest(_) => Ok(()),
@@ -108,7 +108,7 @@ impl Ptx {
         if self.only { capability == self.capability } else { capability >= self.capability }
     }
 
-    /// Returns NVIDIA's name of the text's architecture, with this prefix: `sm_90a`, `compute_90a`.
+    /// Returns NVIDIA's name for the text's architecture, with this prefix: `sm_90a`, `compute_90a`.
     pub fn arch(&self, prefix: &str) -> String {
         let ((major, minor), suffix) = (self.capability, if self.only { "a" } else { "" });
         format!("{prefix}_{major}{minor}{suffix}")
@@ -159,8 +159,8 @@ impl Ptx {
         extract(self.outline(), entry, SourceLines::Keep).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
 
-    /// Returns the bytes of shared memory that an entry and the functions that it calls declare statically. `None` when
-    /// the text has no such entry, or the entry cannot be extracted.
+    /// Returns the bytes of shared memory that an entry and the functions that it calls declare statically. Returns
+    /// `None` if the text has no such entry or the entry cannot be extracted.
     ///
     /// # Panics
     /// Panics when [`read`](Self::read) fails.
@@ -171,15 +171,16 @@ impl Ptx {
     }
 }
 
-/// Returns the bytes of all shared-memory variables that a text declares, each at the next address of its alignment.
-/// `.extern` variables declare dynamic shared memory, which the launch sizes (PTX ISA §10.6.1, `.extern`). Dynamic
-/// shared memory starts at the next address of its alignment, so `ptxas` counts the bytes up to that address.
+/// Returns the bytes of all shared-memory variables that a text declares, each placed at the next address that
+/// satisfies its alignment. `.extern` variables declare dynamic shared memory, which the launch sizes (PTX ISA §10.6.1,
+/// `.extern`). Dynamic shared memory starts at the next address that satisfies its alignment, so `ptxas` counts the
+/// bytes up to that address.
 fn static_shared_bytes(text: &str) -> Option<u32> {
     let module = ptx::parse(text).ok()?;
     let (mut bytes, mut dynamic_align) = (0u64, 1);
     let mut add = |variable: &Variable<'_>| -> Option<()> {
         if variable.space == Space::Shared {
-            // A type such as `b8` or `u64` ends with its number of bits.
+            // The name of a type such as `b8` or `u64` ends with its width in bits.
             let bits: u64 = variable.ty.trim_start_matches(|c: char| c.is_alphabetic()).parse().ok()?;
             let element = bits / 8 * u64::from(variable.vector);
             let align = variable.align.map_or(element, u64::from).max(1);
@@ -265,7 +266,7 @@ mod tests {
              .visible .entry none()\n{\nret;\n}\n",
         );
         let bytes = |entry| PTX.static_shared_bytes(entry);
-        // `inner` has 24 bytes, and dynamic shared memory starts at the next multiple of 16.
+        // `inner` declares 24 bytes, and dynamic shared memory starts at the next multiple of 16.
         assert_eq!([bytes("both"), bytes("inner"), bytes("none")], [Some(28), Some(32), Some(0)]);
         assert_eq!(bytes("other"), None);
     }

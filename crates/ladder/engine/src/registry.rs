@@ -9,7 +9,7 @@ pub use rung::{ChooseBlock, DeviceProperties, Entries, PublishedSpeedup, Rung};
 use rung::{LaunchRequest, variant_in_words};
 use serde::Deserialize;
 
-/// The most bytes of shared memory that a block can have with an opt-in on any device (CUDA C++ Programming Guide,
+/// The maximum number of bytes of shared memory per block, with an opt-in, on any device (CUDA C++ Programming Guide,
 /// "Compute Capabilities"). A device with less shared memory rejects the launch.
 const MAX_DYNAMIC: u32 = 227 << 10;
 
@@ -32,7 +32,7 @@ pub struct Ladder {
     pub sweep: fn(Effort) -> Vec<Options>,
     /// Creates the problem that a complete set of options describes.
     pub problem: fn(&Options) -> Result<Box<dyn Problem>, Error>,
-    /// The columns that are shown for a run.
+    /// The columns in the report of a run.
     pub shown: ShownColumns,
 }
 
@@ -60,8 +60,8 @@ impl Effort {
         }
     }
 
-    /// Returns the problems of a ladder with one size: zero elements, one element, one less than a warp, sizes that are
-    /// not multiples of any tile, and a size that fills a device.
+    /// Returns the problems to check for a ladder whose only size is `option`: zero elements, one element, one less
+    /// than a warp, sizes that are not multiples of any tile, and a size that fills a device.
     pub fn sizes(self, option: &'static str) -> Vec<Options> {
         let sizes: &[u64] = self.pick(
             &[0, 1, 31, 1000, (1 << 20) + 3, (1 << 24) + 1],
@@ -73,12 +73,12 @@ impl Effort {
     }
 }
 
-/// The columns that a ladder shows for a run.
+/// The columns that a ladder's report shows.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownColumns {
-    /// The columns when the rungs were timed.
+    /// The columns for timed rungs.
     pub timed: &'static [Column],
-    /// The columns when the rungs were counted.
+    /// The columns for counted rungs.
     pub counted: &'static [Column],
     /// Whether to show the launches' [pictures](crate::problem::Picture) instead of numbers. Such a ladder is not
     /// timed.
@@ -119,7 +119,7 @@ pub enum Column {
     Instructions,
     /// Sectors per request to global memory, for loads and stores.
     Sectors,
-    /// Bytes that loads read from global memory, including hits in its caches.
+    /// Bytes that loads read from global memory, including cache hits.
     Read,
     /// Sectors per load.
     SectorsLoaded,
@@ -133,7 +133,7 @@ pub enum Column {
     Uniform,
     /// Atomic operations on global memory.
     GlobalAtomics,
-    /// Sectors changed by an atomic. Each sector is counted once for each thread that updates its most contended word.
+    /// Sectors that atomics change. Each sector is counted once for each thread that updates its most contended word.
     AtomicSectors,
     /// Wavefronts of atomic operations on shared memory.
     SharedAtomics,
@@ -158,8 +158,8 @@ impl Ladder {
         self.rungs.iter().any(|rung| is_named(rung, name))
     }
 
-    /// Returns the named rungs in the ladder's order, or all rungs if `names` is empty. A name without the number at
-    /// its end selects all rungs that differ only in that number.
+    /// Returns the named rungs in the ladder's order, or all rungs if `names` is empty. A rung's name without its final
+    /// number selects all rungs that differ only in that number.
     ///
     /// # Errors
     /// Returns [`Error::UnknownName`] for the first name that is not a rung.
@@ -171,7 +171,7 @@ impl Ladder {
         Ok(self.rungs.iter().filter(named).collect())
     }
 
-    /// Returns the named rungs in the ladder's order. If no name is given, returns all rungs that compute `problem`.
+    /// Returns the named rungs in the ladder's order. If `names` is empty, returns all rungs that compute `problem`.
     ///
     /// Returns [`Error::UnknownName`] for the first name that is not a rung, [`Error::NotOffered`] for the first named
     /// rung that does not compute the problem.
@@ -218,7 +218,7 @@ impl Ladder {
     /// Returns [`Error::Refused`] when the problem [rejects](Problem::refuses) the rung, [`Error::BadValue`] when the
     /// ladder does not support the block or the rung needs another block for this problem, [`Error::NotCompiled`] when
     /// a const-generic rung has no entry for the block or does not compute the problem, and [`Error::TooMuchShared`]
-    /// when the tile for this block does not fit into shared memory.
+    /// when the block's tile does not fit into shared memory.
     pub fn launch(
         &self,
         rung: &Rung,
@@ -272,8 +272,8 @@ impl Ladder {
     }
 
     /// Returns the launches of these rungs for `problem` and a device, with each of `blocks`, or with the default block
-    /// if `blocks` is empty. It also returns the errors of rungs that are left out: rungs not compiled for a block, and
-    /// rungs that the problem rejects. Without `may_leave_out`, such an error is returned like all others.
+    /// if `blocks` is empty. Also returns the errors of the rungs that are left out because they are not compiled for a
+    /// block or because the problem rejects them. Without `may_leave_out`, such an error is returned like any other.
     ///
     /// # Errors
     /// Returns the first error of [`Ladder::launch`].
@@ -324,8 +324,8 @@ pub fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DevicePropertie
 }
 
 /// Returns the arguments of a rung's kernel. A parameter receives the address of the problem's buffer of the same name,
-/// or otherwise the number or tensor map from [`Problem::argument`]. The rung chooses the number of rows in a map's
-/// boxes.
+/// or otherwise the number or tensor map from [`Problem::argument`]. The rung determines the number of rows of a tensor
+/// map's tiles.
 ///
 /// # Errors
 /// Returns [`Error::NotOffered`] when the problem has neither a buffer nor an argument for a parameter.

@@ -8,15 +8,15 @@ use crate::problem::{Problem, Verdict, buffer_bytes};
 use crate::registry::{DeviceProperties, Ladder, Rung};
 use crate::session::Session;
 
-/// The maximum size of a rerun problem's data. The sanitizers run on one thread and need seconds for this size.
+/// The maximum size of a rerun problem's data. The sanitizers run on one thread and take seconds for this size.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The maximum number of warp instructions. A kernel that never ends on a GPU does not end on the simulator either.
 const MOST_INSTRUCTIONS: u64 = 1 << 25;
 
-/// Runs a launch with this block on the simulator, with all sanitizers. If the problem has too much data, a smaller
-/// problem is used. The simulator imitates a device with the properties of the device on which the launch failed.
-/// Returns the findings and further notes.
+/// Runs a launch with the given block size on the simulator, with all sanitizers. If the problem has too much data, a
+/// smaller problem is used. The simulator imitates a device with the properties of the device on which the launch
+/// failed. Returns the findings and the notes.
 pub fn on_sim(
     kernels: &'static Kernels,
     ladder: &'static Ladder,

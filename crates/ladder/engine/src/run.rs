@@ -31,14 +31,15 @@ pub struct RungResult {
     pub samples: Option<Samples>,
     /// The counters of the launch, when the device counts.
     pub counters: Vec<Metric>,
-    /// The findings of the device's sanitizers. For a launch that failed on a GPU, those of a rerun on the simulator.
+    /// The findings of the device's sanitizers. If the launch failed on a GPU, the findings of a rerun on the
+    /// simulator.
     pub findings: Vec<Finding>,
     /// Further notes on the checks, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl RungResult {
-    /// Returns the value of a counter, or `None` when it was not counted or is a quotient with a zero divisor.
+    /// Returns the value of a counter, or `None` if it was not counted or is a quotient with a zero divisor.
     pub fn counter(&self, name: &str) -> Option<f64> {
         let metric = self.counters.iter().find(|metric| metric.name == name)?;
         metric.value.number()
@@ -55,7 +56,7 @@ impl RungResult {
 pub struct Report {
     /// The ladder.
     pub ladder: &'static Ladder,
-    /// The device that it ran on.
+    /// The device that the ladder ran on.
     pub device: DeviceInfo,
     /// The complete options of the problem.
     pub options: Options,
@@ -72,7 +73,7 @@ pub struct Report {
     pub sets: usize,
     /// The sanitizers that the launches ran with, in addition to the check of results.
     pub checks: Checks,
-    /// The rungs that ran, in the ladder's order.
+    /// The results of the rungs that ran, in the ladder's order.
     pub outcomes: Vec<RungResult>,
     /// The reasons why other rungs did not run.
     pub left_out: Vec<String>,
@@ -80,8 +81,8 @@ pub struct Report {
     pub not_run: Vec<&'static str>,
 }
 
-/// Runs launches one after another, each with `attempt`. Stops early when the user interrupts the program or the device
-/// becomes unusable. A launch that fails is not an error: its result is wrong.
+/// Runs launches one after another by calling `attempt`. Stops early when the user interrupts the program or the device
+/// becomes unusable. A failed launch is not an error; its result counts as wrong.
 pub fn steps<'a>(
     mut session: Session<'a>,
     launches: &'a [(&'static Rung, Launch)],
@@ -124,7 +125,7 @@ impl Plan {
     /// default block. `runs` is the number of timed launches of each rung; `None` only checks the rungs. `device` is
     /// the device that the launches are for. Before the device is open, pass [`DeviceProperties::default`], and call
     /// [`Plan::fit`] later. A rung that was not requested by name is left out if it was not compiled for the block or
-    /// if the problem rejects it. When no other rung remains, such a rung is an error.
+    /// if the problem rejects it. If no other rung remains, this is an error.
     ///
     /// # Errors
     /// Returns the errors of [`Ladder::problem`] when the ladder does not accept the options, those of
@@ -177,7 +178,7 @@ impl Plan {
         &*self.problem
     }
 
-    /// Checks each rung on a device, starting with rung number `first`, and times it when the plan asks for timed
+    /// Checks each rung on a device, starting with rung number `first`, and times it if the plan includes timed
     /// launches.
     ///
     /// # Errors
@@ -246,7 +247,7 @@ impl Plan {
         })
     }
 
-    /// Adapts all launches to a device and keeps their blocks.
+    /// Adapts all launches to a device without changing their blocks.
     ///
     /// # Errors
     /// Returns the errors of [`Ladder::launch`].
@@ -262,8 +263,8 @@ impl Plan {
     /// support.
     ///
     /// # Errors
-    /// Returns [`Error::NeedsNewer`] when the rungs were requested by name. The error contains the last rung of the
-    /// ladder that the device can run.
+    /// Returns [`Error::NeedsNewer`] when the rungs were requested by name. The error names the last rung of the ladder
+    /// that the device can run.
     pub fn leave_out_unsupported(&mut self, device: &dyn Device) -> Result<(), Error> {
         let properties = device.info().properties();
         self.fit(properties)?;
@@ -280,7 +281,7 @@ impl Plan {
         })
     }
 
-    /// Leaves out the launches for which `check` returns an error, and records the error's text as the reason.
+    /// Leaves out the launches for which `check` returns an error, and records the text of each error as the reason.
     ///
     /// # Errors
     /// Returns the first of these errors when the rungs were requested by name.
@@ -298,7 +299,7 @@ impl Plan {
     }
 }
 
-/// Checks each rung of `plan`, and times it when the plan asks for timed launches. `progress` is called with each rung
+/// Checks each rung of `plan`, and times it if the plan includes timed launches. `progress` is called with each rung
 /// before it runs. Rungs that the device does not support are left out of the plan. If the user interrupts the run or
 /// the device becomes unusable, the report contains the results so far.
 ///
@@ -347,7 +348,7 @@ impl Report {
         self.speedup_over(outcome, self.ladder.rungs.first()?.name)
     }
 
-    /// Returns the speedup of the rung at `index` over the rung before it.
+    /// Returns the speedup of the rung at `index` over the previous rung.
     pub fn speedup_vs_before(&self, index: usize) -> Option<f64> {
         let before = self.outcomes.get(index.checked_sub(1)?)?;
         speedup(before, self.outcomes.get(index)?)

@@ -13,7 +13,7 @@ pub const ALL: &str = "all";
 /// The name of an option and its value, as written on the command line.
 pub type OptionText = (&'static str, String);
 
-/// A selected ladder or some of its rungs, with the options of the problem.
+/// A selected ladder, or some of its rungs, with the options of the problem.
 #[derive(Clone, Debug)]
 pub struct Selection {
     /// The ladder.
@@ -33,19 +33,20 @@ impl Selection {
         self.ladder.named(self.rung_names()).unwrap_or_default()
     }
 
-    /// Returns the names of the selected rungs, as [`Ladder::named`] accepts them. Empty when all rungs are selected.
+    /// Returns the names of the selected rungs, as [`Ladder::named`] accepts them. The list is empty if all rungs are
+    /// selected.
     pub fn rung_names(&self) -> &[String] {
         if self.whole { &[] } else { &self.named }
     }
 
-    /// Returns the options. If an option was given more than once, its last value counts.
+    /// Returns the options. If the user gave an option more than once, the last value applies.
     pub fn options(&self) -> Options {
         let with = |options: Options, (name, text): &OptionText| options.with(name, text);
         self.given.iter().fold(Options::default(), with)
     }
 
-    /// Returns every combination of the options' values, when options were given more than once. `None` when no option
-    /// was given.
+    /// Returns every combination of the options' values; the user can give an option several times. Returns `None` if
+    /// no option was given.
     ///
     /// # Errors
     /// Returns [`Error::BadValue`] or [`Error::UnknownName`] when a value does not match the kind of its option.
@@ -62,8 +63,8 @@ impl Selection {
         Ok((!choices.is_empty()).then(|| combinations(&choices)))
     }
 
-    /// Creates the problem and the launches for a device. A named rung must be possible, even when the whole ladder is
-    /// selected too.
+    /// Creates the problem and the launches for a device. A named rung that cannot be launched is an error, even if the
+    /// whole ladder is selected too.
     ///
     /// # Errors
     /// Returns the errors of [`Plan::new`] when the options, the block or a named rung are not possible.
@@ -78,9 +79,9 @@ impl Selection {
     }
 }
 
-/// Resolves names into selections, in the order of the ladders. A name is the name of a ladder, the name of a rung, a
-/// rung's name without its final number (for all rungs that differ only in that number), or [`ALL`]. An empty list
-/// selects all ladders. An option applies to each selected ladder that has it.
+/// Resolves names into selections, in the order of the ladders. Each name is a ladder, a rung, a rung's name without
+/// its final number (which selects all rungs that differ only in that number), or [`ALL`]. An empty list selects all
+/// ladders. An option applies to each selected ladder that has it.
 ///
 /// # Errors
 /// Returns [`Error::UnknownName`] when a name matches none of these, and when no selected ladder has a given option.

@@ -1,4 +1,4 @@
-//! A problem on a device. Its data are uploaded once, then launches are checked and timed on them.
+//! A problem on a device. Its data are uploaded once. Then launches are checked and timed on these data.
 
 mod buffers;
 #[cfg(not(target_family = "wasm"))]
@@ -25,8 +25,9 @@ pub struct Session<'a, D: Device + ?Sized = dyn Device + 'a> {
 }
 
 impl<'a, D: Device + ?Sized> Session<'a, D> {
-    /// Allocates the problem's buffers and fills its inputs. With `restorable`, a second copy of the inputs stays on
-    /// the device to restore them from. Otherwise the inputs are uploaded again after a rung overwrites them.
+    /// Allocates the problem's buffers and fills its inputs. With `restorable`, a second copy of the inputs is kept on
+    /// the device, from which they can be restored. Otherwise the inputs are uploaded again after a rung overwrites
+    /// them.
     ///
     /// # Errors
     /// Returns [`Error::NotEnoughMemory`] when the buffers do not fit into the free memory of the device or the host,
@@ -36,9 +37,9 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(Self { buffers, problem })
     }
 
-    /// Creates a session for [`Session::time`] that can restore inputs. On a device with a known L2 cache, the session
-    /// runs launches on data outside of that cache. If the data of a launch are smaller than 4 times the cache, the
-    /// session allocates several sets of buffers with this total size, at most 64 sets and at most half of the free
+    /// Creates a session for [`Session::time`] that can restore inputs. On a device whose L2 cache size is known, the
+    /// session runs launches on data outside of that cache. If the data of a launch are smaller than 4 times the cache,
+    /// the session allocates several sets of buffers with this total size, at most 64 sets and at most half of the free
     /// memory. The launches rotate through the sets.
     ///
     /// # Errors
@@ -77,7 +78,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Step::or_failed(self.launch_checked(rung, launch))
     }
 
-    /// Returns whether the device can run further launches. Some devices cannot after a failed launch: see
+    /// Returns whether the device can run further launches. After a failed launch, some devices cannot: see
     /// [`Device::is_usable`].
     pub fn is_usable_after(&mut self, has_failed: bool) -> bool {
         !has_failed || self.buffers.device.is_usable()
@@ -98,8 +99,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.buffers.device.take_notes()
     }
 
-    /// [Attempts](Session::attempt) a launch under another schedule, without sanitizers. With another schedule,
-    /// uninitialized memory holds other bytes too.
+    /// [Attempts](Session::attempt) a launch under another schedule, without sanitizers. Another schedule also fills
+    /// uninitialized memory with other bytes.
     ///
     /// # Errors
     /// Returns the errors of [`Session::attempt`].
@@ -139,13 +140,12 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # What a launch's time includes
     /// The time covers the kernel from its first block to its last and nothing else:
     /// - Inputs that a rung overwrites are restored before the launch, from a copy on the device.
-    /// - The data of a launch are not in the L2 cache when it starts, if [`Session::timed`] found enough memory:
-    ///   either they are several times larger than the cache, or the launch runs on the next of several sets of
-    ///   buffers. The cache does hold modified data of the preceding launch, which must be written back, just as
-    ///   this launch leaves its outputs to the next launch. As rungs are timed one at a time, each launch pays for
-    ///   one such write-back.
-    /// - Restored inputs, and inputs that an in-place rung changed, may still be in the cache. In this case a
-    ///   kernel that writes nothing reads memory of twice the cache's size before the launch, until they are evicted.
+    /// - The data of a launch are not in the L2 cache when it starts, if [`Session::timed`] found enough memory: either
+    ///   they are several times larger than the cache, or the launch runs on the next of several sets of buffers. The
+    ///   cache does hold modified data of the preceding launch, which must be written back. Because rungs are timed one
+    ///   at a time, each launch pays for one such write-back and leaves another to the next launch.
+    /// - Restored inputs, and inputs that an in-place rung changed, may still be in the cache. In this case, a kernel
+    ///   that writes nothing evicts them before the launch: it reads memory of twice the cache's size.
     /// - The launch is enqueued while [`Device::hold`] keeps the device busy, so that the time does not
     ///   include the driver's overhead.
     ///
@@ -173,8 +173,9 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.launch(rung, launch, Buffers::next)
     }
 
-    /// [Calls](Device::call) other code on the problem's buffers, in their order, with poisoned outputs, and checks the
-    /// outputs of the call as outputs of `launch`, with `check`. The call must not change the inputs.
+    /// [Calls](Device::call) other code on the problem's buffers, in their order, with poisoned outputs. Then checks
+    /// the outputs of the call with `check`, as if they were the outputs of `launch`. The call must not change the
+    /// inputs.
     ///
     /// # Errors
     /// Returns [`Error::Call`] when the call fails, [`Error::Device`] when the device fails. A wrong result is not an
@@ -202,8 +203,9 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.buffers.call(what, enqueue)
     }
 
-    /// Reads the problem's largest buffer once with [`Device::read`], and returns the time and the buffer's size. They
-    /// give the read bandwidth of the memory that holds the buffer. Returns `None` when the device has no clock.
+    /// Reads the problem's largest buffer once with [`Device::read`], and returns the time and the buffer's size.
+    /// Together, these yield the read bandwidth of the memory that holds the buffer. Returns `None` when the device has
+    /// no clock.
     ///
     /// # Errors
     /// Returns the errors of [`Device::hold`] and [`Device::read`].
@@ -243,7 +245,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         unsafe { device.launch_with((launches, 1), ids, &mut |_, _| Ok(()), after) }
     }
 
-    /// Returns the outputs of a launch, and a description of memory that the launch must not change but changed.
+    /// Returns the outputs of a launch, and a description of any memory that the launch changed but must not change.
     ///
     /// # Errors
     /// Returns [`Error::Device`] when a copy fails.
@@ -294,7 +296,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         prepare(&mut self.buffers)?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         // SAFETY: the arguments are the problem's arguments. Implementations of `Problem` guarantee that the kernels of
-        // their ladder only access the problem's buffers with these arguments.
+        // their ladder only access the problem's buffers when launched with these arguments.
         unsafe { device.launch(launch, ids) }
     }
 }
@@ -309,9 +311,9 @@ pub struct Step {
     pub is_supported: bool,
     /// Whether the launch failed. The verdict then contains the device's error message.
     pub has_failed: bool,
-    /// A picture of the launch's values, when the ladder shows one.
+    /// A picture of the launch's values, if the ladder shows one.
     pub picture: Option<Picture>,
-    /// The times of the launches, when the rung was timed.
+    /// The times of the launches, if the rung was timed.
     pub samples: Option<Samples>,
     /// The device's measurements.
     #[serde(skip)]

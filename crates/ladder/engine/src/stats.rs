@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Sorted samples of one measurement: times of the same work, in nanoseconds.
+/// The sorted samples of one measurement: the times of repeated runs of the same work, in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Samples(Vec<f64>);
 
@@ -23,7 +23,7 @@ impl Samples {
         self.0[0]
     }
 
-    /// Returns the median: the mean of the two middle samples when their number is even.
+    /// Returns the median, which is the mean of the two middle samples if the number of samples is even.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
     }

@@ -36,15 +36,16 @@ struct Arguments {
 struct Case {
     row: &'static str,
     kernel: &'static str,
-    /// The number of threads of a block.
+    /// The number of threads per block.
     block: u32,
-    /// The number of elements that a thread computes.
+    /// The number of elements per thread.
     per_thread: u32,
     /// The bytes per element of each buffer.
     bytes: &'static [u32],
-    /// The number arguments, which follow the buffers.
+    /// The numeric arguments, which follow the buffers.
     numbers: &'static [u32],
-    /// The dynamic shared memory in KiB. The kernel does not use this memory: it limits the blocks of a multiprocessor.
+    /// The dynamic shared memory in KiB. The kernel does not use this memory, which only limits the number of blocks
+    /// per multiprocessor.
     shared_kib: u32,
 }
 
@@ -67,7 +68,7 @@ const fn one_buffer(row: &'static str, kernel: &'static str, block: u32, numbers
     Case { row, kernel, block, per_thread: 1, bytes: &[4], numbers, shared_kib: 0 }
 }
 
-/// The amounts of shared memory let 4, 2 and 1 blocks run on an H100's multiprocessor, which has 228 KiB. A block
+/// The amounts of shared memory limit an H100's multiprocessor, which has 228 KiB, to 4, 2 and 1 blocks. A block
 /// occupies 1 KiB more than it requests.
 const CASES: [Case; 28] = [
     add("vector_add", "vector_add", 1, 0),
@@ -110,7 +111,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     for case in &CASES {
         bar.set_message(case.row);
         let time = median(&mut *device, case, elements, args.runs)?;
-        // The kernel requests one word of each buffer per element.
+        // The kernel accesses one word of each buffer per element.
         let bytes = f64::from(elements) * 4.0 * case.bytes.len() as f64;
         let rate = time.map(|time| bytes / time);
         let cells = [Cell::measured(time, Unit::Nanoseconds), Cell::measured(rate, Unit::GigabytesPerSecond)];
@@ -139,7 +140,7 @@ fn median(device: &mut dyn Device, case: &Case, elements: u32, runs: u32) -> Res
     let launch = Launch { code: Code::Kernels, entry, grid, block, shared_bytes, args };
     let mut times = Vec::new();
     for run in 0..runs + 3 {
-        // SAFETY: each buffer has `bytes` bytes per element, which covers every index that the kernel computes. A
+        // SAFETY: each buffer holds `bytes` bytes per element, which covers every index that the kernel computes. A
         // strided copy reads `stride` words per element, and one word more for its offset.
         let result = unsafe { device.launch(&launch, &buffers) }?;
         times.extend(result.time_ns.filter(|_| run >= 3));

@@ -24,7 +24,7 @@ pub(crate) const LAUNCH: Command = Command {
 /// The interval between checks of the processes.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The time that the other ranks have to detect a rank that ended.
+/// The time allowed for the other ranks to detect that a rank ended.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Args, Debug)]
@@ -52,7 +52,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let Arguments { ranks, command } = Arguments::from_arg_matches(matches)?;
     let program = env.command.and_then(|command| command.first());
     let program = program.ok_or_else(|| Error::Request("this program does not know how to start itself".to_owned()))?;
-    // The port is free now, and the first rank soon listens on it.
+    // The port is free now, and the first rank will soon listen on it.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     to.out.flush()?;
     let start = |rank: u64| {

@@ -1,5 +1,5 @@
 //! The commands of the program `lab`, for maintainers of Ladder. They check whether the simulator and the model agree
-//! with GPUs, whether the sanitizers find bugs, and how rungs scale, and they record the results in documents.
+//! with GPUs, whether the sanitizers find bugs, and how rungs scale. They also record the results in documents.
 //!
 //! Like the commands of `ladder`, these commands use `cli` for arguments, devices and output. This crate must not know
 //! which ladders exist. The program itself is in `benches`, which adds the comparison with CUDA C++ and NVIDIA's
@@ -31,7 +31,7 @@ pub const COMMANDS: &[Command] = &[
     record::RECORD,
 ];
 
-/// The program `lab`. It also runs the commands of `ladder` in child processes and for records.
+/// The program `lab`. `lab` also runs the commands of `ladder`, in child processes and to record their results.
 pub const LAB: Program = Program {
     name: "lab",
     about: "Measures the quality of Ladder itself: the simulator, the model, the checks and several GPUs",

@@ -1,4 +1,4 @@
-//! `lab record`: keeps the results of a command in `results/DEVICE/COMMAND.jsonl`, and shows them in the documents.
+//! `lab record`: saves the results of a command in `results/DEVICE/COMMAND.jsonl`, and inserts them into the documents.
 //!
 //! A document shows results between two marker lines:
 //!
@@ -7,8 +7,8 @@
 //! <!-- end of results -->
 //! ```
 //!
-//! The first line names a file of `results` and, after a blank, the prefix of the subjects of the shown records. A
-//! subject is the ladder, a colon and the problem.
+//! The first line names a file in `results`, followed by a space and a prefix that selects records by subject. A
+//! subject consists of the ladder, a colon and the problem.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
 
 /// Runs a command and returns the records of its results, or its exit code if there are none.
 fn measure(command: &[String], env: &Env<'_>, to: &mut Output<'_>) -> Result<Result<Vec<Record>, u8>, Error> {
-    // The child processes that launch on a GPU must run the recorded command.
+    // Child processes that launch on a GPU must run the recorded command, not `lab record`.
     let command_line: Option<Vec<OsString>> = env
         .command
         .and_then(|command| command.first())
@@ -104,7 +104,7 @@ fn measure(command: &[String], env: &Env<'_>, to: &mut Output<'_>) -> Result<Res
     write!(to.err, "{err}")?;
     let text = command.join(" ");
     if code != 0 {
-        writeln!(to.err, "note: nothing is kept, because `{text}` ended with exit code {code}")?;
+        writeln!(to.err, "note: nothing was recorded, because `{text}` ended with exit code {code}")?;
         return Ok(Err(code));
     }
     let records = results::parse(&out).unwrap_or_default();
@@ -114,7 +114,8 @@ fn measure(command: &[String], env: &Env<'_>, to: &mut Output<'_>) -> Result<Res
     Ok(Ok(records.into_iter().map(|record| Record { command: text.clone(), ..record }).collect()))
 }
 
-/// Returns the folder for a device's results: the name of its description, `sim`, or its name in lower case.
+/// Returns the folder for a device's results: the name of the device's description, `sim`, or the device's name in
+/// lower case.
 fn folder(device: &str) -> String {
     let has_name = |name: &&str| Description::open(name).is_ok_and(|known| known.name == device);
     if let Some(known) = Description::known().into_iter().find(has_name) {
@@ -180,8 +181,8 @@ fn document(command: &str, records: &[Record]) -> Result<Document, Error> {
         |record: &Record| [&record.command, &record.device, &record.date, &record.toolchain].map(Clone::clone);
     for of_run in records.chunk_by(|a, b| circumstances(a) == circumstances(b)) {
         let conditions = |record: &Record| record.conditions.split("; ").map(str::to_owned).collect::<Vec<_>>();
-        // The caption of a run contains the conditions that all its tables share. Other conditions follow the tables of
-        // their problem.
+        // The caption of a run contains the conditions that all its tables share. The remaining conditions follow the
+        // tables of their problem.
         let mut common = conditions(&of_run[0]);
         common.retain(|condition| {
             !condition.is_empty() && of_run.iter().all(|other| conditions(other).contains(condition))

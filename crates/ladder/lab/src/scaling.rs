@@ -1,4 +1,5 @@
-//! `lab scaling`: measures the speedup of several devices, and the time of sums over all of them at each size.
+//! `lab scaling`: measures the speedup of several devices, and the time of all-reduce sums over all devices at each
+//! size.
 
 use clap::{ArgMatches, Args};
 use engine::Options;
@@ -71,7 +72,7 @@ struct ScalingRun<'a> {
     shared: &'a SharedRanks,
     env: &'a Env<'a>,
     args: &'a Arguments,
-    /// The progress bar, which counts the problems for each number of devices.
+    /// The progress bar, which counts one step for each problem and number of devices.
     bar: ProgressBar,
 }
 
@@ -92,7 +93,7 @@ impl ScalingRun<'_> {
         Ok(problems.collect())
     }
 
-    /// Runs these rungs for the problems on `count` devices, which are opened once.
+    /// Runs these rungs for the problems on `count` devices, which are only opened once.
     fn reports(
         &self,
         problems: &[Options],
@@ -129,7 +130,7 @@ impl ScalingRun<'_> {
     /// bus bandwidth.
     fn sizes(&self) -> Result<(Document, bool), Error> {
         let count = self.shared.numbers.len();
-        // 8 and 16 bytes, and then each size is four times the previous one.
+        // The sizes are 8 and 16 bytes, and then each size is four times the previous one.
         let default_sizes: Vec<u64> = [1].into_iter().chain((2..=28).step_by(2)).map(|power| 1 << power).collect();
         let rungs = self.selection.rung_names();
         let problems: Vec<_> =
@@ -210,7 +211,7 @@ impl ScalingRun<'_> {
         let mut document = Document::default();
         let mut all: Vec<GroupReport> = Vec::new();
         let mut single = 0;
-        // One device computes a product in only one way, which all other runs are compared with.
+        // A single device computes a product in only one way, and all other runs are compared with this one.
         let runs = 2 * counts.len() - 1 + (ways.len() - 1) * 2 * (counts.len() - 1);
         self.bar.inc_length((problems.len() * runs) as u64);
         let option_ways = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));

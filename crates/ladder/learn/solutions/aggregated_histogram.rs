@@ -4,8 +4,8 @@
 //! 2. The leader compares its lane, `warp::lane_id()`, with the lowest bit of the mask. Only the leader adds.
 //! 3. `if same.trailing_zeros() == warp::lane_id() { …, Relaxed, same.count_ones()); }`
 //!
-//! Aggregation pays off if values repeat, as in images with large areas of one color. If all values differ, it costs a
-//! few instructions.
+//! Aggregation pays off if values repeat, as in images with large areas of one color. If all values differ, it only
+//! costs a few instructions.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::atomic_fetch_add_u32_device;

@@ -10,7 +10,7 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to 16 values below 4 for each thread, and `output` to 4 words.
+/// `input` points to 16 values below 4 for each thread, and `output` to 4 words for each thread.
 #[kernel]
 pub unsafe fn array_in_registers(input: *const u32, output: *mut u32) {
     let (i, threads) = (thread::index_1d() as usize, (thread::grid_dim_x() * thread::block_dim_x()) as usize);

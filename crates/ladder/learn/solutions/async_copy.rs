@@ -19,7 +19,8 @@ pub unsafe fn async_copy(input: *const f32, output: *mut f32) {
     static mut TILE: MaybeUninit<[f32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<f32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: the arrays have an element for each copy, and an element of the tile is read after its copy has arrived.
+    // SAFETY: the arrays have an element for each copy, and each element of the tile is read only after its copy has
+    // arrived.
     unsafe {
         copy_one(Shared::of(tile.add(t)), input.add(i), true);
         commit();

@@ -6,8 +6,8 @@
 //! 3. `PITCH * row` must go through the 16 even banks, so `PITCH % 32` must be twice an odd number: `const PITCH: u32 =
 //!    34;`
 //!
-//! For a tile of 32 x 32, where a warp reads one column, a pitch of 33 words is enough. Here 33 is not enough: the two
-//! columns then share 15 banks.
+//! For a 32 x 32 tile, in which a warp reads one column, a pitch of 33 words is enough. Here 33 is not enough, because
+//! the two columns would share 15 banks.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

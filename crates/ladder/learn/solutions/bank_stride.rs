@@ -4,8 +4,8 @@
 //! 2. A load without conflicts reads 32 neighboring words. Every word of the tile must be read once.
 //! 3. `let sum = (*tile.add(t)).wrapping_add(*tile.add(t + 128));`
 //!
-//! A stride of 2 words needs 2 wavefronts, a stride of 4 needs 4, and a stride of 32 needs 32. An odd stride has no
-//! conflicts.
+//! A load with a stride of 2 words needs 2 wavefronts, with a stride of 4 words 4, and with a stride of 32 words 32. An
+//! odd stride has no conflicts.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -1,13 +1,13 @@
 //! Hints:
 //!
-//! 1. The row of the tile stays `row * 32`. Replace `column` by a function of `row` and `column` with values from 0 to
-//!    31.
-//! 2. For a fixed row, the function must give different values for different columns, and vice versa. Some bitwise
+//! 1. The row of the tile stays `row * 32`. Replace `column` with a function of `row` and `column` whose values are 0
+//!    to 31.
+//! 2. For a fixed row, the function must return different values for different columns, and vice versa. Some bitwise
 //!    operators have this property.
 //! 3. `row * 32 + (column ^ row)`
 //!
-//! For a fixed row, `column ^ row` has each value from 0 to 31 once, so no two elements have the same place. The same
-//! holds for a fixed column.
+//! For a fixed row, `column ^ row` has each value from 0 to 31 once, so no two elements have the same position. The
+//! same applies to a fixed column.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -9,7 +9,7 @@
 
 use cuda_std::prelude::*;
 
-/// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
+/// Returns the number of blocks, of threads per block, and of bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
     const THREADS: u32 = 256;
     [n.div_ceil(THREADS), THREADS, 0]

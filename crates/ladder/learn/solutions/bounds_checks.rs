@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. A range as an index makes a shorter slice: `input[first..last]`. Slicing checks the bounds of the range.
+//! 1. A range as an index returns a shorter slice: `input[first..last]`. Slicing checks the bounds of the range.
 //! 2. An iterator over a slice has no bounds checks, because the iterator cannot leave the slice.
 //! 3. `for word in &input[8 * i..8 * i + 8] { sum = sum.wrapping_add(*word); }`
 //!

@@ -4,8 +4,8 @@
 //! 2. All lanes read the variable `value` of lane 0.
 //! 3. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, value, 0, 32);`
 //!
-//! Reading the same lane everywhere is a *broadcast*. Each of the four shuffles is one instruction. The shuffles differ
-//! in how a lane computes its source lane.
+//! If all lanes read the same lane, the shuffle is a *broadcast*. Each of the four shuffles is one instruction. The
+//! shuffles differ in how a lane computes its source lane.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

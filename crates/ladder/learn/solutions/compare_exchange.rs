@@ -1,11 +1,11 @@
 //! Hints:
 //!
-//! 1. Two facts decide: whether this lane is the lower one of the pair, and whether its run is ascending.
+//! 1. Two facts decide: whether this lane is the lower lane of the pair, and whether its run is ascending.
 //! 2. The lower lane has 0 in the bit `stride`. A lower lane keeps the smaller key of an ascending run, and the larger
 //!    key of a descending run. For an upper lane, both cases are reversed.
 //! 3. `let keeps_smaller = (lane & stride == 0) == (lane & size == 0);`
 //!
-//! The comparisons do not depend on the keys. Such a sort is a *sorting network*: no branch diverges.
+//! The pairs that are compared do not depend on the keys. Such a sort is a *sorting network*: no branch diverges.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

@@ -4,7 +4,7 @@
 //! 2. Every lane votes whether its element is negative. The count is the number of bits in the result.
 //! 3. `let votes = warp::warp_vote_ballot(u32::MAX, element < 0);`
 //!
-//! A butterfly of additions needs five shuffles for the same result. The ballot is one instruction, because each lane
+//! With a butterfly of additions, the same result takes five shuffles. The ballot is one instruction, because each lane
 //! contributes one bit.
 
 use cuda_std::prelude::*;

@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. `input[i - 1]` is already in a register. Which lane has it, and in which variable?
-//! 2. Shuffle `value` up by 1. The second result says whether there is a lower lane.
+//! 2. Shuffle `value` up by 1. The second result indicates whether there is a lower lane.
 //! 3. `let (below, exists) = warp::warp_shuffle_up(u32::MAX, value, 1, 32);`
 //!
 //! `warp_shuffle_down` moves values in the other direction. Without shuffles the kernel would load the neighbor's

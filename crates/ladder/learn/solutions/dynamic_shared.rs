@@ -4,14 +4,14 @@
 //! 2. The function is in `cuda_std::shared`. The elements are `u32`.
 //! 3. `let tile = dynamic_shared_mem::<u32>();`
 //!
-//! The launch counts bytes: the number of elements times the size of an element. Every call of `dynamic_shared_mem`
+//! The launch specifies bytes: the number of elements times the size of an element. Every call of `dynamic_shared_mem`
 //! returns a pointer to the same memory, so a kernel that needs two arrays must divide the memory.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 
 /// # Safety
-/// `data` points to an element for each thread. The launch gives each block 4 bytes of shared memory for each thread.
+/// `data` points to an element for each thread. The launch provides 4 bytes of shared memory per thread of a block.
 #[kernel]
 pub unsafe fn dynamic_shared(data: *mut u32) {
     let tile = dynamic_shared_mem::<u32>();

@@ -5,14 +5,14 @@
 //! 3. Let every call of `start` end a group, whether it starts copies or not.
 //!
 //! `wait` counts groups, not copies. If each step ends exactly one group, the group of a step always has exactly one
-//! younger group, and `wait::<1>()` means the same in every step. The rungs of `gemm` end empty groups for this reason.
+//! newer group, and `wait::<1>()` means the same in every step. The rungs of `gemm` end empty groups for this reason.
 
 use crate::copy_async::{Shared, commit, copy_four, wait};
 use crate::wide::Wide;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Chunks of 16 bytes in a stage: two for each row of `a`, then two for each column of `b`.
+/// The number of 16-byte chunks in a stage: two for each row of `a`, then two for each column of `b`.
 const CHUNKS: usize = 2 * 16 + 2 * 8;
 
 /// # Safety
@@ -37,7 +37,7 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
                 }
             }
         }
-        // After the last step the group is empty, so each step has one younger group.
+        // After the last step, this group is empty, so each step has one newer group.
         commit();
     };
     start(0);

@@ -4,8 +4,8 @@
 //! 2. Two of the four warps can have the 64 even indices. Compute the index from `t / 64` and `t % 64`.
 //! 3. `let place = 2 * (t % 64) + t / 64;`
 //!
-//! This has a price: a warp now reads every second word, which needs 8 sectors per request instead of 4. It pays off if
-//! the two paths are long.
+//! This has a price: a warp now reads every second word, which needs 8 sectors per request instead of 4. The change
+//! pays off if the two paths are long.
 
 use cuda_std::prelude::*;
 

@@ -11,7 +11,7 @@ use cuda_std::{prelude::*, warp};
 
 /// An associative operation.
 trait Operation {
-    /// The element that changes nothing.
+    /// The element that changes no value.
     const NEUTRAL: i32;
     /// Combines two values.
     fn combine(a: i32, b: i32) -> i32;

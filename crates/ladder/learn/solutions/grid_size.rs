@@ -4,12 +4,12 @@
 //! 2. Integers have a method that divides and rounds up.
 //! 3. `n.div_ceil(128).max(1)`
 //!
-//! The last block has threads without an element, so the kernel has a bounds check. Some programs skip the launch for
-//! `n` = 0. An extra block that does nothing is just as correct.
+//! The last block can have threads without an element, so the kernel has a bounds check. Some programs skip the launch
+//! for `n` = 0. An extra block that does nothing is just as correct.
 
 use cuda_std::prelude::*;
 
-/// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
+/// Returns the number of blocks, of threads per block, and of bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
     [n.div_ceil(128).max(1), 128, 0]
 }

@@ -4,8 +4,8 @@
 //! 2. All elements must be in the tile before a thread reads them. Thread `t` then adds up the elements `t` to `t + 6`.
 //! 3. `*tile.add(t) = get(first + t as i32 - 3);` and `if t < 6 { *tile.add(t + 128) = get(first + t as i32 + 125); }`
 //!
-//! All threads reach the barrier, even the threads without an output element, which load elements that other threads
-//! need.
+//! All threads reach the barrier. This includes threads without an output element, because they load elements that
+//! other threads need.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

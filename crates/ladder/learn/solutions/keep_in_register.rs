@@ -5,7 +5,7 @@
 //! 3. `let mut sum = 0.0;` before the loop, `sum += …` in the loop, and one store of `sum` after the loop.
 //!
 //! In C++, `__restrict__` tells the compiler that pointers do not overlap. Raw pointers in Rust have no such marker. A
-//! local variable has the same effect: no other thread can access it.
+//! local variable has the same effect, because no other thread can access it.
 
 use cuda_std::prelude::*;
 

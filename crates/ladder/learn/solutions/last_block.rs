@@ -7,18 +7,19 @@
 //!    second fence.
 //!
 //! An atomic addition with the ordering `AcqRel` has the same effect as the two fences. The counter is not 0 after the
-//! launch: the host must write a 0 before the next launch.
+//! launch, so the host must write a 0 before the next launch.
 
 use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
 
 /// # Safety
-/// `input` points to 8 elements for each block of one thread, `sums` to one element for each block, `count` to a 0, and
-/// `output` to one element.
+/// Each block has one thread. `input` points to 8 elements per block, `sums` to one element per block, `count` to a
+/// zero, and `output` to one element.
 #[kernel]
 pub unsafe fn last_block(input: *const u32, sums: *mut u32, count: *mut u32, output: *mut u32) {
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
-    // SAFETY: the arrays have elements for each block. The last block reads the sums after all blocks have counted.
+    // SAFETY: the arrays have elements for each block. The last block reads the sums after all blocks have incremented
+    // the counter.
     unsafe {
         let mut sum = 0u32;
         for i in 8 * block..8 * block + 8 {

@@ -2,8 +2,8 @@
 //!
 //! 1. Thread (x, y) loads the elements at row `y` and column `x` of both tiles. Which elements of `a` and `b` are
 //!    these?
-//! 2. The products need a row of the first tile and a column of the second. Two barriers per pair keep loads and reads
-//!    apart.
+//! 2. The products need a row of the first tile and a column of the second. Two barriers per pair separate the loads
+//!    from the reads.
 //! 3. `get(a, row, first + x, n)` and `get(b, first + y, column, n)` go to `y * 16 + x`; then `tile_a[y * 16 + i]`
 //!    times `tile_b[i * 16 + x]`.
 //!

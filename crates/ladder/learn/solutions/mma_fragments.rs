@@ -3,10 +3,11 @@
 //! 1. Look at one color of `a` in the figure. Which row and which word does lane 0 hold, and which lane 4?
 //! 2. From register 0 of `a` to register 1, the figure moves by 8 rows. From register 0 to register 2, the figure moves
 //!    by 8 columns. How many words are 8 columns?
-//! 3. A fixed lane has the same column of `b` in both registers. Only its word changes, by half a column.
+//! 3. A given lane holds the same column of `b` in both registers. Only its word changes, by half a column.
 //!
-//! Register 1 has the rows 8 below those of register 0, and registers 2 and 3 have the columns 8 to the right. So two
-//! bits of the register's number choose a quarter of `a`. A word has two elements, so 8 columns are 4 words.
+//! Register 1 holds the elements 8 rows below those of register 0. Registers 2 and 3 hold the elements 8 columns to the
+//! right of those of registers 0 and 1. So two bits of the register's number choose a quarter of `a`. A word has two
+//! elements, so 8 columns are 4 words.
 
 use cuda_std::prelude::*;
 

@@ -2,7 +2,7 @@
 //!
 //! 1. Which threads have no left neighbor, and which have no right neighbor?
 //! 2. Each neighbor needs a check of its index, and the value 0 if the index is out of bounds.
-//! 3. `let left = if i > 0 { *input.add(i - 1) } else { 0 };` and in the same way the right neighbor, if `i + 1 < n`.
+//! 3. `let left = if i > 0 { *input.add(i - 1) } else { 0 };`, and the right neighbor in the same way, if `i + 1 < n`.
 //!
 //! `i` is unsigned, so `i - 1` in thread 0 is the greatest number of the type instead of -1. For the right neighbor, `i
 //! < n - 1` has the same problem if `n` is 0.

@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. Both errors name `std`. Which crate has `cmp` without `std`?
+//! 1. Both errors name `std`. Which crate provides `cmp` without `std`?
 //! 2. An array has a constant length, so it needs no heap. Three loads fill it.
 //! 3. `let three = [*input.add(3 * i), *input.add(3 * i + 1), *input.add(3 * i + 2)];`
 //!
@@ -11,7 +11,7 @@ use core::cmp::{max, min};
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to three elements for each thread, and `output` to one.
+/// `input` points to three elements for each thread, and `output` to one element for each thread.
 #[kernel]
 pub unsafe fn no_std(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;

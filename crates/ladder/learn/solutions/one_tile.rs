@@ -4,9 +4,9 @@
 //! 2. Both calls can use one tile. The race sanitizer then reports the accesses that the second call must wait for.
 //! 3. Put `thread::sync_threads();` between the two calls.
 //!
-//! With one tile a block uses 25 KB, and 9 blocks fit into 228 KB. The limit of 64 warps allows 8 of them, so all warp
-//! slots are in use. The extra barrier makes the warps of one block wait, but the other blocks of the SM run in the
-//! meantime.
+//! With one tile, a block uses 25 KB, and 9 blocks fit into 228 KB. The limit of 64 warps allows 8 of them, so all warp
+//! slots are in use. The extra barrier makes the warps of one block wait, but in the meantime, the other blocks of the
+//! SM run.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -1,8 +1,9 @@
 //! Hints:
 //!
-//! 1. The sum so far consists of `exp(x - max)` with the old maximum. With a new maximum, each of them should be
-//!    `exp(x - new)`. The quotient of both is the same for all elements.
-//! 2. That quotient is `exp(max - new)`, so one product corrects the whole sum. If the maximum does not change, it is 1.
+//! 1. The sum so far consists of `exp(x - max)` with the old maximum. With a new maximum, each term should be
+//!    `exp(x - new)`. The quotient of both terms is the same for all elements.
+//! 2. That quotient is `exp(max - new)`, so one product corrects the whole sum. If the maximum does not change, the
+//!    quotient is 1.
 //! 3. `sum = sum * exp(max - new) + exp(x - new);`, with `new` the larger of `max` and the element `x`.
 //!
 //! Before the first element, the maximum is -∞ and the sum is 0. The factor is `exp(-∞)`, which is 0. The pass computes

@@ -5,8 +5,8 @@
 //! 3. `let mut stride = BLOCK / 2;`, and the calls are `body::<64>(…)` and `body::<256>(…)`.
 //!
 //! The branches of the loop are gone, but the bounds checks remain. A static cannot use the generic parameters of a
-//! function, so the kernels declare the shared memory and pass a pointer. In CUDA C++, `template<unsigned BLOCK>` does
-//! the same.
+//! function, so the kernels declare the shared memory and pass a pointer. In CUDA C++, `template<unsigned BLOCK>` has
+//! the same effect.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -18,7 +18,7 @@ pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) 
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[i32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
-    // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are the kernel's.
+    // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are the kernel's arguments.
     unsafe { body::<64>(tile, input, output, n) };
 }
 
@@ -29,7 +29,8 @@ pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32)
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[i32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
-    // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are the kernel's.
+    // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are the kernel's
+    // arguments.
     unsafe { body::<256>(tile, input, output, n) };
 }
 

@@ -6,7 +6,7 @@
 //! 3. `for k in 0..4 { let i = first + t + 128 * k; if i < n { sum += *input.add(i); } }`
 //!
 //! Neighboring threads still read neighboring elements. The four loads do not wait for each other, so four times the
-//! bytes are in flight, which hides more of the memory latency.
+//! number of bytes is in flight, which hides more of the memory latency.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -4,7 +4,7 @@
 //! 2. A round reads values that the previous round has written. What must all threads do between two rounds?
 //! 3. `if t % (2 * stride) == 0 { *tile.add(t) += *tile.add(t + stride); }`, and after the `if` a barrier.
 //!
-//! Half of the working threads stop in each round, but all four warps have working threads until the fifth round. The
+//! In each round, half of the working threads stop, but all four warps have working threads until the fifth round. The
 //! next exercise improves this.
 
 use core::mem::MaybeUninit;

@@ -5,13 +5,13 @@
 //! 2. All 32 lanes of the first warp must call `warp_sum`. What do the lanes without a word add?
 //! 3. `if warp == 0 { let sum = warp_sum(if lane < 8 { *tile.add(lane) } else { 0 }); … }`
 //!
-//! The condition `warp == 0` is the same in all lanes of a warp, so these lanes may shuffle inside the `if`. A block of
-//! 8 warps arrived at 9 barriers before, and at one barrier now.
+//! The condition `warp == 0` is the same in all lanes of a warp, so these lanes may shuffle inside the `if`. With the
+//! tree, the 8 warps of a block arrived at 9 barriers; now they arrive at one.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*, warp};
 
-/// Returns the sum of the values of a warp's lanes to each lane.
+/// Returns to each lane the sum of the values of the warp's lanes.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp call the function together.

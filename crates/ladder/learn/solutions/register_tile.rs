@@ -1,12 +1,12 @@
 //! Hints:
 //!
-//! 1. For one `i`, the thread needs two elements in column `i` of the first tile. Which elements of the second tile
+//! 1. For each `i`, the thread needs two elements in column `i` of the first tile. Which elements of the second tile
 //!    does it need?
 //! 2. Read the four elements into two small arrays. Two nested loops then update the four sums.
 //! 3. `sums[r][s] = GpuFloat::mul_add(p[r], q[s], sums[r][s]);`
 //!
-//! The values in `p` and `q` stay in registers for all products that need them. Registers are the last level: from
-//! global memory to shared memory, and from shared memory to registers.
+//! The values in `p` and `q` stay in registers for all products that need them. Registers are the last level of the
+//! hierarchy: the data move from global memory to shared memory, and from shared memory to registers.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};

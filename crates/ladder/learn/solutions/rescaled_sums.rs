@@ -4,8 +4,9 @@
 //! 2. The quotient does not depend on the score, so one factor corrects a whole sum.
 //! 3. `let factor = exp2(max - score);` before `max` changes, and both sums are multiplied by `factor`.
 //!
-//! Before the first key, `max` is the least float and both sums are 0, so the factor does not matter. After the last key,
-//! all weights have the maximum of the whole row. The quotient of the sums would be the same with any maximum.
+//! Before the first key, `max` is the smallest float and both sums are 0, so the factor does not matter. After the last
+//! key, all weights are relative to the maximum of the whole row. The quotient of the sums would be the same with any
+//! maximum.
 
 use cuda_std::prelude::*;
 
@@ -29,7 +30,7 @@ pub unsafe fn rescaled_sums(scores: *const f32, v: *const f32, output: *mut f32,
         sum_of_weights += weight;
         sum += weight * v;
     }
-    // SAFETY: the block has 32 floats of `output`, and each lane writes a different one.
+    // SAFETY: the block has 32 floats of `output`, and each lane writes a different float.
     unsafe { *output.add((query * 32 + lane) as usize) = sum / sum_of_weights };
 }
 

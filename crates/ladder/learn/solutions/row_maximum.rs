@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. A loop before the two others finds the maximum. `f32` has a method `max`.
+//! 1. A loop before the two other loops finds the maximum. `f32` has a method `max`.
 //! 2. The elements of a row may all be far below 0. The initial maximum must be less than every element.
 //! 3. `let mut max = f32::NEG_INFINITY;`, then `max = max.max(value(k));` in a loop.
 //!

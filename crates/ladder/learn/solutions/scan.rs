@@ -1,7 +1,8 @@
 //! Hints:
 //!
 //! 1. Which shuffle gives a lane the value of a lower lane? The distances are 1, 2, 4, 8 and 16.
-//! 2. The second result of the shuffle says whether the lower lane exists. All lanes shuffle, but not all lanes add.
+//! 2. The second result of the shuffle indicates whether the lower lane exists. All lanes shuffle, but not all lanes
+//!    add.
 //! 3. `let (below, exists) = warp::warp_shuffle_up(u32::MAX, sum, distance, 32); if exists { sum += below; }`
 //!
 //! In a lane without a source lane, the shuffle returns the lane's unchanged value. Adding that value would double it.

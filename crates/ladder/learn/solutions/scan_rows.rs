@@ -5,7 +5,7 @@
 //!    broadcast the value of one lane.
 //! 3. `carry = warp::warp_shuffle_idx(u32::MAX, sum, 31, 32).0;`
 //!
-//! The rows depend on each other only through the carry. The loads and the shuffles of a row do not wait for it.
+//! Only the carry depends on the previous rows. The loads and the shuffles of a row do not wait for it.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
@@ -31,7 +31,7 @@ pub unsafe fn scan_rows(data: *mut i32) {
     let first = thread::block_idx_x() * 128 + thread::thread_idx_x();
     let mut carry = 0;
     for row in 0..4 {
-        // SAFETY: the warp has 128 elements, each lane accesses separate ones, and all lanes shuffle together.
+        // SAFETY: the warp has 128 elements, each lane accesses different elements, and all lanes shuffle together.
         unsafe {
             let element = data.add((first + row * 32) as usize);
             let sum = scan_warp(*element) + carry;

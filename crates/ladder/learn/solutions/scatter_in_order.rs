@@ -1,10 +1,11 @@
 //! Hints:
 //!
 //! 1. The block needs 256 words of shared memory, and one barrier between the two parts.
-//! 2. After the barrier, a thread has another key than before: the key at place `t`. It needs the digit of this key.
+//! 2. After the barrier, a thread has a different key than before: the key at place `t`. It needs the digit of this
+//!    key.
 //! 3. `*tile.add(place as usize) = key;`, `thread::sync_threads();`, `let key = *tile.add(t as usize);`
 //!
-//! Neighboring threads now have neighboring places in the output, except where the digit changes.
+//! Except where the digit changes, neighboring threads now have neighboring places in the output.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
@@ -19,8 +20,8 @@ pub unsafe fn scatter_in_order(input: *const u32, places: *const u32, starts: *c
     let tile = (&raw mut TILE).cast::<u32>();
     let i = thread::index_1d() as usize;
     let starts = starts.wrapping_add(16 * thread::block_idx_x() as usize);
-    // SAFETY: the arrays have an element for each thread, a digit is below 16, and each place has one writer. The tile is
-    // read after the barrier.
+    // SAFETY: the arrays have an element for each thread, a digit is below 16, and each place has one writer. The tile
+    // is read after the barrier.
     unsafe {
         let (key, place) = (*input.add(i), *places.add(i));
         *tile.add(place as usize) = key;

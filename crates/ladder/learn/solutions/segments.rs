@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. Which argument says how many lanes share the source lane?
+//! 1. Which argument determines how many lanes share the source lane?
 //! 2. A row has 8 lanes. Its first element is in lane 0 of the segment.
 //! 3. `let (first, _) = warp::warp_shuffle_idx(u32::MAX, value, 0, 8);`
 //!

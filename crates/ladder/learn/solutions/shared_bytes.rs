@@ -10,7 +10,7 @@
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
 
-/// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
+/// Returns the number of blocks, of threads per block, and of bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
     const THREADS: u32 = 256;
     [n.div_ceil(THREADS), THREADS, THREADS * size_of::<i32>() as u32]
@@ -23,7 +23,7 @@ fn launch(n: u32) -> [u32; 3] {
 pub unsafe fn shared_bytes(input: *const i32, output: *mut i32, n: u32) {
     let tile = dynamic_shared_mem::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: i < n for the read; the tile has an element for each thread; a barrier separates the rounds.
+    // SAFETY: i < n for the read. The tile has an element for each thread, and a barrier separates the rounds.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

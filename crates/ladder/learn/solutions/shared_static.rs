@@ -3,8 +3,8 @@
 //! 1. Two lines declare `tile` as a private array. Which three lines of the task replace them?
 //! 2. The static goes into the kernel, before the line with the pointer. The imports are already present.
 //!
-//! `&raw mut` makes a pointer, not a reference. A reference would promise that no other thread accesses the memory. The
-//! next exercises use the same three lines.
+//! `&raw mut` creates a pointer, not a reference. A reference would promise that no other thread accesses the memory.
+//! The next exercises use the same three lines.
 
 use core::mem::MaybeUninit;
 use cuda_std::address_space;

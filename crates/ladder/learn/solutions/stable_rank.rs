@@ -1,11 +1,11 @@
 //! Hints:
 //!
-//! 1. The rank has two parts: the equal digits in the previous rows, and those in the lower lanes.
+//! 1. The rank has two parts: the equal digits in the previous rows, and the equal digits in the lower lanes.
 //! 2. `peers` also contains this lane and higher lanes. Which of its bits belong to lower lanes?
 //! 3. `let rank = *counts.add(digit) + (peers & before).count_ones();`
 //!
-//! One lane of each digit updates the counter, so no atomic is needed. The two calls of `sync_warp` order the reads and the
-//! writes of the counters.
+//! For each digit, one lane updates the counter, so no atomic is needed. The two calls of `sync_warp` order the reads
+//! and the writes of the counters.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*, warp};

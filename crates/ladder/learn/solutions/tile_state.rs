@@ -5,7 +5,7 @@
 //!    `u32`.
 //! 3. `atomic_store_64_device(words.add(block), Relaxed, 1 << 32 | u64::from(prefix));`
 //!
-//! The reader reads no other data of the writer, so no other accesses need an ordering. With a release store and an
+//! The reader reads no other data of the writer, so no other accesses need to be ordered. With a release store and an
 //! acquire load, the two halves could stay separate.
 
 use core::sync::atomic::Ordering::Relaxed;
@@ -13,8 +13,8 @@ use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to 8 elements for each block of one thread. `words` and `prefixes` have an element for each block, and
-/// the words are 0. Blocks start in the order of their indices.
+/// `input` points to 8 elements for each block of one thread. `words` and `prefixes` have an element for each block,
+/// and the words are 0. Blocks start in the order of their indices.
 #[kernel]
 pub unsafe fn tile_state(input: *const u32, words: *mut u64, prefixes: *mut u32) {
     let block = thread::block_idx_x() as usize;

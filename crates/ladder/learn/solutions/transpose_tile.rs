@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. Each thread writes one element to the tile and reads another one. What goes between the two?
+//! 1. Each thread writes one element to the tile and reads another element. What goes between the two accesses?
 //! 2. The tile goes to the output at row `left` and column `top`. Which output element does thread (x, y) write, if
 //!    neighboring threads write neighboring words?
 //! 3. Thread (x, y) writes output element (left + y, top + x), which is element `x * 32 + y` of the tile.

@@ -13,8 +13,8 @@ use cuda_std::prelude::*;
 use crate::wide;
 
 /// # Safety
-/// `input` and `output` are multiples of 16 and point to `n` elements each. The grid has at least one thread for every
-/// 4 elements.
+/// `input` and `output` are aligned to 16 bytes and point to `n` elements each. The grid has at least one thread for
+/// every 4 elements.
 #[kernel]
 pub unsafe fn vector_load(input: *const f32, output: *mut f32, n: u32) {
     let (first, n) = (4 * thread::index_1d() as usize, n as usize);

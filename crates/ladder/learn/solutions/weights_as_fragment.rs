@@ -1,11 +1,11 @@
 //! Hints:
 //!
 //! 1. Register 0 holds two neighbors of `row`. Which two sums are neighbors in the same row?
-//! 2. Registers 0 and 1 have the columns 0 to 7, which are `left`. Registers 2 and 3 have the columns 8 to 15.
+//! 2. Registers 0 and 1 hold columns 0 to 7, which are `left`. Registers 2 and 3 hold columns 8 to 15.
 //! 3. `pair(left[0], left[1])` is register 0.
 //!
-//! The layout of the sums and that of the left factor agree, so attention keeps its weights in registers between the
-//! products. With shared memory, the warp would have to store 16 × 16 weights, synchronize, and load the fragments.
+//! The sums and the left factor have the same layout, so attention keeps its weights in registers between the products.
+//! With shared memory, the warp would have to store 16 × 16 weights, synchronize, and load the fragments.
 
 use cuda_std::prelude::*;
 
@@ -20,9 +20,9 @@ fn pair(first: f32, second: f32) -> u32 {
 }
 
 /// # Safety
-/// `q` and `k` point to 128 words each. A word of `q` has two neighbors of a row, and a word of `k` has two neighbors
-/// of a key's row. `v` points to 64 words, each with two neighbors of a column. `output` points to 128 floats. There is
-/// one block of 32 threads.
+/// `q` and `k` point to 128 words each. A word of `q` holds two neighbors of a row, and a word of `k` holds two
+/// neighbors of a key's row. `v` points to 64 words, each with two neighbors of a column. `output` points to 128
+/// floats. There is one block of 32 threads.
 #[kernel]
 pub unsafe fn weights_as_fragment(q: *const u32, k: *const u32, v: *const u32, output: *mut f32) {
     let lane = thread::thread_idx_x() as usize;

@@ -17,8 +17,8 @@ use crate::values::Values;
 pub(crate) const TOPIC: &str = "bugs";
 
 impl Exercise {
-    /// Creates an exercise from a common bug: the learner's text has the faulty kernel, and the solution has the fixed
-    /// version.
+    /// Creates an exercise from a common bug: the learner's text contains the faulty kernel, and the solution contains
+    /// the fixed version.
     #[must_use]
     pub(crate) fn for_bug(bug: &'static Pitfall) -> Self {
         let code = without(bug.text, "pitfall! {", "\n} }\n\n");
@@ -134,15 +134,15 @@ impl CheckedBug {
         Ok(Self { bug, faulty: launched(bug.name)?, fixed: launched(bug.fixed)? })
     }
 
-    /// Returns whether a finding of the faulty kernel has the right check and the marked lines.
+    /// Returns whether the faulty kernel has a finding from the expected sanitizer at the marked lines.
     #[must_use]
     pub fn is_found(&self) -> bool {
         self.faulty.findings.iter().any(|finding| is_fault(self.bug, finding))
     }
 }
 
-/// Returns whether a finding reports the bug: its check and lines must be the bug's check and marked lines. The two
-/// accesses of a race have no order. If only one line is marked, both accesses are in that line.
+/// Returns whether a finding reports the bug: its sanitizer and lines must match the bug's sanitizer and marked lines.
+/// The two accesses of a race have no order. If only one line is marked, both accesses are in that line.
 fn is_fault(bug: &Pitfall, finding: &Finding) -> bool {
     let line = |source: &Option<(String, u32)>| {
         let (file, line) = source.as_ref()?;

@@ -14,7 +14,7 @@ use crate::Error;
 use crate::exercise::{Argument, BufferState, Case, Exercise, Goal, WARPS_PER_SM};
 use crate::values::Values;
 
-/// A goal, and the value that an answer reaches.
+/// A goal, and the value that an answer achieves.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct GoalResult {
     /// The goal.
@@ -80,7 +80,7 @@ pub enum AnswerError {
 pub struct Launched {
     /// The problem size, if the exercise has several.
     pub size: Option<usize>,
-    /// The numbers of blocks, and of threads per block.
+    /// The number of blocks and the number of threads per block, in words.
     pub geometry: String,
     /// The sanitizers' findings.
     pub findings: Vec<Finding>,
@@ -179,15 +179,15 @@ impl Launched {
     }
 }
 
-/// The limit of warp instructions. A launch that executes more instructions is treated as endless.
+/// The limit on warp instructions. A launch that executes more instructions is considered endless.
 const INSTRUCTIONS: u64 = 20_000_000;
 
 /// The orders of threads and blocks. An answer must be correct in each of them. Counters come from the fixed order.
 const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule::Random(2)];
 
-/// Checks an answer: runs its launches until one is wrong, and compares counters with their goals.
+/// Checks an answer: runs its launches until one of them fails, and compares counters with their goals.
 ///
-/// `name` is the kernel's name without the suffix of a case. In a learner's answer it is the exercise's name.
+/// `name` is the kernel's name without the suffix of a case. In a learner's answer, it is the exercise's name.
 ///
 /// # Errors
 /// Returns [`Error::Simulator`] when the simulator cannot be started.
@@ -241,7 +241,7 @@ fn value(goal: &Goal, counters: &simt::Counters, function: &Function, case: &Cas
     if goal.counter != WARPS_PER_SM {
         return counters.get(goal.counter).and_then(Value::number).unwrap_or(0.0);
     }
-    // PTX does not contain the number of registers that the assembler will use, so registers do not limit the result.
+    // PTX does not specify the number of registers that the assembler will use, so registers do not limit the result.
     let usage = Usage { shared_bytes: function.program().shared_bytes, ..Usage::default() };
     let block = Block { threads: case.block.iter().product(), dynamic_shared: case.shared_bytes };
     let hopper = Limits::named("sm_90").expect("the tables have sm_90");
@@ -274,8 +274,8 @@ struct Expectation<'c> {
     is_input: bool,
 }
 
-/// Runs a launch with all sanitizers and compares its buffers with the correct result. The inner error is a problem with
-/// the kernel's parameters.
+/// Runs a launch with all sanitizers and compares its buffers with the correct results. The inner error describes a
+/// problem with the kernel's parameters.
 pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Result<Result<Launched, String>, Error> {
     let failed = |why: &dyn fmt::Display| Error::Simulator(why.to_string());
     let config = Config { threads: 1, max_instructions: INSTRUCTIONS, schedule, ..Config::default() };
@@ -304,7 +304,7 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
             }
         }
     }
-    // Freed after all buffers are allocated, so that no other buffer gets this memory.
+    // These buffers are freed only after all buffers are allocated, so that no other buffer gets their memory.
     for buffer in freed {
         simulator.free(buffer).map_err(|why| failed(&why))?;
     }
@@ -329,7 +329,7 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
     Ok(Ok(Launched { size: case.size, geometry: geometry(case), findings, fault, wrong, counters }))
 }
 
-/// Gives the buffers in a finding the names of the kernel's parameters.
+/// Renames the buffers in a finding to the names of the kernel's parameters.
 fn with_names(finding: &mut Finding, buffers: &[(usize, &str)]) {
     if let Some(place) = &mut finding.place {
         for (index, name) in buffers {

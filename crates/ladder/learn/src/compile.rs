@@ -1,5 +1,5 @@
-//! Compiles answers. Each answer is a separate crate with only the learner's file and a few helper modules. The crate
-//! compiles in seconds, and an error in one file does not affect other files.
+//! Compiles answers. Each answer is a separate crate that contains only the learner's file and a few helper modules. So
+//! it compiles in seconds, and an error in one file does not affect other files.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::Error;
 use crate::check::AnswerError;
 use crate::exercise::Exercise;
 
-/// The modules that exercises use, and the folders with their files. [`build`] copies the files into each crate with an
+/// The modules that exercises use, and the folders of their files. [`build`] copies the files into the crate of each
 /// answer.
 const HELPERS: [(&str, &str); 4] = [
     ("inline", "kernels-gpu/src/pitfalls"),
@@ -26,7 +26,7 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     let attributes = [
         "#![no_std]\n",
         "#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n",
-        // The crate has the panic handler, which every kernel needs.
+        // The crate contains the panic handler, which every kernel needs.
         "extern crate cuda_std as _;\n",
         "#[allow(unused)] use inline::shared_address;\n",
     ];
@@ -35,8 +35,8 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     attributes.map(str::to_owned).into_iter().chain(helpers).chain(modules.into_iter().map(module)).collect()
 }
 
-/// Compiles an answer in the target folder of `repository`, which is this repository. The inner error is an error in
-/// the answer.
+/// Compiles an answer in the target folder of `repository`, which is this repository. The inner error describes an
+/// error in the answer.
 ///
 /// # Errors
 /// Returns an error when the repository or a compiler for the device is missing, or when files cannot be read or
@@ -50,7 +50,7 @@ pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Re
     Ok(built.map_err(|messages| AnswerError::Compiler(learner_messages(&messages, &path, file))))
 }
 
-/// Compiles a crate with this root, in this folder of the repository. The inner error has the compiler's messages.
+/// Compiles a crate with this root, in this folder of the repository. The inner error contains the compiler's messages.
 ///
 /// # Errors
 /// Returns the same errors as [`compile()`].
@@ -65,8 +65,8 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     );
     let source = folder.join("src");
     fs::create_dir_all(&source).map_err(Error::file("create", &source))?;
-    // Another process may check an answer to the same exercise. The lock lets only one process at a time write the
-    // crate, build it and read the PTX.
+    // Another process may be checking an answer to the same exercise. The lock lets only one process at a time write
+    // the crate, build it and read the PTX.
     let lock = folder.join("lock");
     let locked = fs::File::create(&lock).and_then(|file| file.lock().map(|()| file));
     let _locked = locked.map_err(Error::file("lock", &lock))?;
@@ -107,7 +107,8 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     Module::from_ptx(ptx).map(Ok).map_err(|error| Error::Compiler(error.to_string()))
 }
 
-/// Writes a file unless it already contains this text: cargo recompiles when a file's modification time is newer.
+/// Writes a file unless it already contains this text, because cargo recompiles when a file's modification time is
+/// newer.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     match fs::read_to_string(path) {
         Ok(old) if old == text => Ok(()),

@@ -44,7 +44,7 @@ pub enum Launches {
     /// A launch for each problem size.
     Sizes {
         /// The problem sizes, in the order in which they are checked. The check reports the first size that fails, so
-        /// the most instructive size comes first. Counters are compared with the goals at the last size.
+        /// the most instructive size comes first. Goals limit the counters at the last size.
         sizes: &'static [usize],
         /// Returns the launch for a size.
         case: fn(usize) -> Case,
@@ -187,11 +187,11 @@ pub enum Argument {
     Buffer {
         /// The name of the parameter.
         name: &'static str,
-        /// The elements before the launch. Placeholders unless the buffer is written.
+        /// The elements before the launch, or placeholders unless the host writes the buffer.
         before: Values,
         /// What the host has done with the buffer before the launch.
         state: BufferState,
-        /// The correct elements after the launch, or `None` if any values are correct.
+        /// The correct elements after the launch, or `None` if all values are accepted.
         after: Option<Values>,
         /// Whether the parameter is a slice, which is a pointer and a length.
         slice: bool,
@@ -210,7 +210,7 @@ pub enum BufferState {
 }
 
 impl Case {
-    /// Creates a launch with these numbers of blocks, and of threads per block, in x and y.
+    /// Creates a launch with `blocks` blocks in x and y, and `threads` threads per block in x and y.
     #[must_use]
     pub fn new(blocks: [usize; 2], threads: [u32; 2]) -> Self {
         let grid = [blocks[0] as u32, blocks[1] as u32, 1];
@@ -238,7 +238,7 @@ impl Case {
         Self { chosen_for: Some(n as u32), ..Self::line(1, 1) }
     }
 
-    /// Sets the suffix of the kernel's name.
+    /// Sets the suffix that is appended to the exercise's name to form the kernel's name.
     #[must_use]
     pub fn kernel(self, name: &'static str) -> Self {
         Self { kernel: Some(name), ..self }
@@ -294,14 +294,14 @@ impl Case {
         self.with(Argument::Buffer { name, before, state: BufferState::Written, after, slice: true })
     }
 
-    /// Appends a pointer to unwritten elements, and the elements that the kernel must write.
+    /// Appends a pointer to unwritten elements, together with the elements that the kernel must write.
     #[must_use]
     pub fn output(self, name: &'static str, expected: impl Into<Values>) -> Self {
         let expected = expected.into();
         self.buffer(name, BufferState::Unwritten, expected.poison(), Some(expected))
     }
 
-    /// Appends a pointer to elements, and the values that the kernel must change them to.
+    /// Appends a pointer to elements, together with the values to which the kernel must change them.
     #[must_use]
     pub fn in_place(self, name: &'static str, before: impl Into<Values>, expected: impl Into<Values>) -> Self {
         self.buffer(name, BufferState::Written, before.into(), Some(expected.into()))

@@ -2,10 +2,10 @@
 //!
 //! Input: an [`Exercise`] and the file with a learner's answer. Output: an [`AnswerVerdict`], which reports that the
 //! answer is correct, or describes the first error. An answer is compiled separately ([`compile()`]) and runs on the
-//! simulator with all sanitizers, at difficult sizes. A counter of memory traffic or instructions may have a limit
-//! ([`check()`]). No GPU is needed. This crate must not depend on ladders or on how results are shown.
+//! simulator with all sanitizers, at difficult sizes. Exercises can limit counters of memory traffic or instructions
+//! ([`check()`]). No GPU is needed. This crate must not depend on ladders or on how results are displayed.
 //!
-//! An exercise consists of texts in these places:
+//! The parts of an exercise are in these places:
 //!
 //! | what | where |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | modules that kernels and answers use | `crates/ladder/learn/support/NAME.rs` |
 //! | inputs, sizes, correct results, and limits of counters | an entry in `crates/ladder/learn/src/topics/TOPIC.rs` |
 //!
-//! A common bug ([`rung::Pitfall`]) is also an exercise: a single file has both kernels and the launch, and the module
-//! `bug` creates the two texts from this file.
+//! A common bug ([`rung::Pitfall`]) is also an exercise: a single file contains both kernels and the launch, and the
+//! module `bug` creates the two texts from this file.
 //!
 //! Solutions are plain files, so that contributors can edit them and compilers can check them. They are in a separate
 //! folder, so that a learner who opens an exercise does not see its solution. Learners edit copies ([`Progress`]), and
@@ -121,7 +121,7 @@ impl Error {
         move |why| Self::File { doing, path: path.into(), why }
     }
 
-    /// Returns whether the environment caused the error. Otherwise the request could not be fulfilled.
+    /// Returns whether the environment caused the error. Otherwise, the cause is the request itself.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         !matches!(self, Self::Progress { .. })

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::exercise::Exercise;
 
-/// The file for progress that the learner's other files do not show.
+/// The file for the part of the progress that the learner's other files do not show.
 const FILE: &str = ".progress.json";
 
 /// A learner's progress with an exercise.
@@ -91,7 +91,7 @@ impl Progress {
         }
     }
 
-    /// Returns the first of these exercises that is not solved.
+    /// Returns the first of these exercises that has not been solved.
     #[must_use]
     pub fn next<'e>(&self, exercises: impl IntoIterator<Item = &'e Exercise>) -> Option<&'e Exercise> {
         exercises.into_iter().find(|exercise| self.state(exercise) != State::Solved)
@@ -146,7 +146,7 @@ impl Progress {
         })
     }
 
-    /// Counts one more hint, up to `most`, and returns the number of hints shown before.
+    /// Counts one more hint, up to `most`, and returns the number of hints shown before this one.
     ///
     /// # Errors
     /// Returns an error when the record cannot be written.

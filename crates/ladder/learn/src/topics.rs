@@ -1,5 +1,5 @@
-//! The topics, in teaching order. Each file has the exercises of a topic: their sizes, and for each size the launch
-//! with the correct results, computed on the CPU.
+//! The topics, in teaching order. Each file has the exercises of a topic: their sizes, and for each size the launch and
+//! the correct results, which are computed on the CPU.
 
 use crate::exercise::Topic;
 
@@ -15,8 +15,9 @@ macro_rules! topics {
     };
 }
 
-/// Declares the exercises of a file. Each has a name, the sizes in the order in which they are checked, optional goals
-/// at the last size, and the launch for a size. A goal is a name with a unit, a counter, `<=` or `>=`, and the limit.
+/// Declares the exercises of a file. Each exercise has a name, its sizes in the order in which they are checked,
+/// optional goals at the last size, and the launch for a size. A goal consists of a name with a unit, a counter, `<=`
+/// or `>=`, and the limit.
 macro_rules! exercises {
     ($($name:ident: [$($size:expr),*] $(, $what:literal: $counter:ident $bound:tt $limit:expr)* => $case:expr;)*) => {
         pub(super) fn exercises() -> Vec<crate::exercise::Exercise> {

@@ -12,7 +12,7 @@ pub enum Error {
     /// The program has no PTX of a kernel.
     #[error("there is no PTX for {0}, so it cannot be mutated")]
     NoPtx(String),
-    /// A kernel is wrong without any mutation.
+    /// A kernel computes a wrong result without any mutation.
     #[error(
         "{launch} is wrong without a mutation, at {size}: {why}; run `ladder check {rung} --device sim` for details"
     )]
@@ -39,7 +39,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether a device or a file failed. Any other error means that the request cannot be met.
+    /// Returns whether a device or a file failed. Any other error means that the user must change the request.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         match self {

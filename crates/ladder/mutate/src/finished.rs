@@ -1,4 +1,4 @@
-//! The verdicts of earlier runs, in a file. An interrupted run continues from these verdicts.
+//! A file with the verdicts of earlier runs, from which an interrupted run continues.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -23,7 +23,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Reads a file and creates it if it does not exist. Without a path, no verdicts are saved.
+    /// Reads a file, or creates it if it does not exist. Without a path, no verdicts are saved.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Error> {
         let Some(path) = path else { return Ok(Self { verdicts: HashMap::new(), file: None }) };
         let mut verdicts = HashMap::new();
@@ -54,7 +54,7 @@ impl Finished {
     pub(crate) fn keep(&mut self, key: u64, verdict: &MutantVerdict) -> Result<(), Error> {
         let Some((path, file)) = &mut self.file else { return Ok(()) };
         let line = serde_json::to_string(&(key, verdict)).map_err(|error| Error::file("write", path, error))?;
-        // The line starts with a line break, in case the last run left an incomplete line.
+        // The line starts with a line break, in case an interrupted run left an incomplete line.
         writeln!(file, "{line}").map_err(|error| Error::file("write", path, error))
     }
 }

@@ -1,4 +1,4 @@
-//! A kernel's text, and its mutants.
+//! A kernel's text and the mutants of the kernel.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
@@ -13,8 +13,9 @@ use simt_isa::{Class, class};
 use crate::Error;
 use crate::mutations::{self, Edit, InstructionSite, Mutation};
 
-/// The number of similar instructions in a section without labels and branches that are mutated, from the first to the
-/// last. Instructions are similar if they differ only in registers and numbers; unrolled loops have thousands of them.
+/// The maximum number of similar instructions that are mutated in a section without labels and branches, spread from
+/// the first to the last. Instructions are similar if they differ only in registers and numbers. Unrolled loops contain
+/// thousands of similar instructions.
 const MOST_ALIKE: usize = 8;
 
 /// An entry of a rung and its PTX.
@@ -39,12 +40,12 @@ pub struct Mutant {
     pub edit: Edit,
     /// The text of the original instruction, with single blanks.
     pub instruction: String,
-    /// The index of the instruction among the kernel's instructions with this text.
+    /// The index of the instruction among the kernel's instructions that have this text.
     pub occurrence: usize,
     /// The lines of the kernel's text that the edit covers.
     pub(crate) lines: RangeInclusive<u32>,
-    /// Whether the instruction controls where threads continue, like a branch. The effects of such an instruction, such
-    /// as the point where diverged threads reconverge, also depend on other instructions.
+    /// Whether the instruction affects control flow, like a branch. The effects of such an instruction, for example on
+    /// the point where diverged threads reconverge, also depend on other instructions.
     pub(crate) is_control: bool,
 }
 
@@ -53,7 +54,7 @@ impl Kernel {
     /// without source lines, comments and empty lines.
     ///
     /// # Errors
-    /// Returns [`Error::NoPtx`] when the program does not contain the entry, or cannot extract it.
+    /// Returns [`Error::NoPtx`] when the program does not contain the entry, or the entry cannot be extracted.
     pub fn new(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung, entry: String) -> Result<Self, Error> {
         let newest = catalog.kernels.newest_for(None)?;
         let text = newest.and_then(|ptx| extract(ptx.outline(), &entry, SourceLines::Drop));
@@ -124,7 +125,8 @@ impl Kernel {
     }
 }
 
-/// Returns a text without its digits. Copies of an instruction with other registers and constants have the same result.
+/// Returns a text without its digits. The result is the same for copies of an instruction that differ only in registers
+/// and constants.
 fn without_numbers(text: &str) -> String {
     text.chars().filter(|character| !character.is_ascii_digit()).collect()
 }

@@ -1,4 +1,4 @@
-//! Tests whether the checks of a ladder detect a wrong kernel. It changes the PTX of each rung in one place and runs
+//! Tests whether a ladder's checks detect wrong kernels. This crate changes the PTX of each rung in one place and runs
 //! the ladder's check with the changed kernel on the simulator.
 //!
 //! The input is a [catalog](engine::Catalog) and a list of [reasons](reasons::Reason) for changes that no check can

@@ -1,4 +1,5 @@
-//! The changes to a kernel: a table of mutations. Each mutation is a function from an instruction to edits of the text.
+//! The changes to a kernel: a table of mutations. Each mutation has a function that returns the possible edits for an
+//! instruction.
 
 mod arithmetic;
 mod barrier;
@@ -18,20 +19,20 @@ pub struct Mutation {
     pub name: &'static str,
     /// A short description of the change.
     pub what: &'static str,
-    /// What proves that a kernel with this change is equivalent to the original.
+    /// The evidence that proves a kernel with this change equivalent to the original.
     pub proof: Proof,
-    /// Returns the edits for an instruction. Empty when the mutation does not apply.
+    /// Returns the edits for an instruction, or no edits if the mutation does not apply.
     edits: fn(&InstructionSite<'_>) -> Vec<Edit>,
 }
 
-/// What proves that a mutant is equivalent to its kernel.
+/// The evidence that proves a mutant equivalent to its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// On all problems, the mutant leaves the same contents in all memory, and no sanitizer reports a finding. Without
+    /// The mutant leaves all memory with the same contents on all problems, and no sanitizer reports a finding. Without
     /// races, the results of a kernel do not depend on the order in which its warps run.
     Memory,
-    /// A launch proves nothing, because the change allows other orders of accesses and the simulator executes only one
-    /// order.
+    /// No launch proves equivalence, because the change allows other orders of accesses, but the simulator executes
+    /// only one order.
     Nothing,
 }
 
@@ -65,7 +66,7 @@ mod row {
         Mutation { name, what, proof: Proof::Memory, edits }
     }
 
-    /// Creates a mutation that changes which orders of accesses are possible.
+    /// Creates a mutation that changes the set of possible access orders.
     pub(super) const fn order(name: &'static str, what: &'static str, edits: Edits) -> Mutation {
         Mutation { name, what, proof: Proof::Nothing, edits }
     }

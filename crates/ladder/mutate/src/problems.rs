@@ -1,5 +1,5 @@
-//! The problems that a kernel runs on: the problems of its ladder's check, and further problems with sizes around
-//! edges.
+//! The problems that a kernel runs on: the problems of its ladder's check, and further problems with sizes near the
+//! edges of warps, blocks and tiles.
 
 use engine::launch::{Arg, Launch};
 use engine::options::Kind;
@@ -17,22 +17,22 @@ const MOST_FURTHER: u64 = 1 << 14;
 /// The number of operations that take about as long as starting and ending a thread.
 const OPERATIONS: u64 = 64;
 
-/// The total cost of the smallest problems, which all run, and the number of larger problems that run.
+/// The total cost up to which the smallest problems all run, and the number of larger problems that run in addition.
 const SMALL: u64 = 1 << 20;
 const LARGE: usize = 8;
 
 /// The total cost up to which all problems run.
 const CHEAP: u64 = 1 << 15;
 
-/// Sizes around the edges of warps, blocks and tiles.
+/// Sizes near the edges of warps, blocks and tiles.
 const SIZES: &[u64] = &[
     1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 191, 255, 256, 257, 383, 511, 512,
     513, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3333, 4095, 4096, 4097, 6143, 8191, 8192, 8193, 12_289, 16_384,
 ];
 
-/// The number of launches of a kernel whose launches depend on memory that earlier launches left. A kernel may
-/// alternate between two places in memory. With three launches, the last launch finds the results of the first in its
-/// place.
+/// The number of launches of a kernel that depends on the memory contents left by earlier launches. A kernel can
+/// alternate between two places in memory. With three launches, the last launch finds the results of the first launch
+/// in the place that it uses.
 const LAUNCHES: usize = 3;
 
 /// The value of the other size options while one is varied.
@@ -42,17 +42,15 @@ const OTHERS: u64 = 33;
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) options: Options,
-    /// A launch for each block that the kernel was compiled for. When launches depend on earlier launches, several of
-    /// each.
+    /// One launch for each block that the kernel was compiled for, or several if launches depend on earlier launches.
     pub(crate) launches: Vec<Launch>,
     /// Whether launches depend on memory that earlier launches left.
     pub(crate) keeps_memory: bool,
-    /// The approximate cost of all launches: their threads, or more if each thread has much work.
+    /// The approximate cost of all launches: the number of their threads, or more if each thread does a lot of work.
     pub(crate) cost: u64,
 }
 
-/// Returns the problems of the ladder's check that launch this kernel, including the problems of its tests, smallest
-/// first.
+/// Returns the problems of the ladder's check and tests that launch this kernel, smallest first.
 pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
     let mut all = Vec::new();
     for effort in [Effort::Least, Effort::Quick] {
@@ -61,15 +59,15 @@ pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
     cases(kernel, all, MOST_CHECKED)
 }
 
-/// Returns further problems that the check does not have. Some vary one size while the others are small, and some vary
-/// all sizes together.
+/// Returns further problems that the check does not include. Some vary one size while the others are small, and some
+/// vary all sizes together.
 pub(crate) fn further(kernel: &Kernel) -> Vec<Case> {
     let ladder = kernel.ladder;
     let takes = |options: &Options| ladder.problem(options).is_ok();
     let is_size = |kind: Kind| matches!(kind, Kind::Size | Kind::SizeOr(_));
     let sizes = ladder.options.iter().filter(|option| is_size(option.kind)).map(|option| option.name);
     let sizes: Vec<&'static str> = sizes.collect();
-    // An option for which the ladder rejects this size keeps its default.
+    // An option keeps its default if the ladder rejects this size for it.
     let base = sizes.iter().fold(Options::default(), |options, &name| {
         let with = options.clone().with(name, OTHERS);
         if takes(&with) { with } else { options }
@@ -127,9 +125,9 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
     cases
 }
 
-/// Selects the indices of some problems with these ascending costs. Only problems with a cost of at most `most` are
-/// selected, spread from the smallest to the largest. The result has about `count` problems, or the number of smallest
-/// problems with a total cost of at most [`CHEAP`] if that is larger. At least one problem is selected.
+/// Selects problems by their ascending costs and returns their indices. Only problems with a cost of at most `most` are
+/// selected, spread from the smallest to the largest. The result has about `count` problems, or more if more of the
+/// smallest problems fit into a total cost of [`CHEAP`]. At least one problem is selected.
 pub(crate) fn few(costs: &[u64], (most, count): (u64, usize)) -> Vec<usize> {
     let small = costs.iter().take_while(|cost| **cost <= most).count().max(1).min(costs.len());
     let mut together = 0;
@@ -143,8 +141,8 @@ pub(crate) fn few(costs: &[u64], (most, count): (u64, usize)) -> Vec<usize> {
     few
 }
 
-/// Puts the middle first, then the middles of the halves and so on, and then the rest in order. As problems are sorted
-/// by cost, the first few represent all kinds, and one of them catches most mutants.
+/// Puts the middle element first, then the middles of the halves and so on, and then the rest in order. Because
+/// problems are sorted by cost, the first few represent all kinds, and one of these catches most mutants.
 pub(crate) fn middle_first(all: Vec<usize>) -> Vec<usize> {
     let parts = [2, 4, 8, 16].into_iter().flat_map(|parts| (1..parts).step_by(2).map(move |part| (part, parts)));
     let middles = parts.filter_map(|(part, parts)| all.get(all.len() * part / parts));

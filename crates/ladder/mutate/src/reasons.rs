@@ -1,4 +1,4 @@
-//! The mutants that are known to survive, each with the reason, in a TOML file.
+//! A TOML file of the mutants that are known to survive, each with the reason.
 //!
 //! ```toml
 //! [[unnoticed]]
@@ -49,7 +49,7 @@ struct Reasons {
 }
 
 impl Reason {
-    /// Returns whether the reason applies to this mutant of a kernel.
+    /// Returns whether the reason applies to this mutant of the kernel.
     #[must_use]
     pub fn is_about(&self, kernel: &Kernel, mutant: &Mutant) -> bool {
         matches(&self.rung, kernel.rung.name)

@@ -17,10 +17,10 @@ use crate::reasons::Reason;
 use crate::trial::Trial;
 use crate::verdict::MutantVerdict;
 
-/// The maximum total bytes of text of the mutants that are loaded together, and their maximum number.
+/// The limits for mutants that are loaded together: the total bytes of their texts, and their number.
 const BATCH: (usize, usize) = (16 << 20, 60);
 
-/// Kernels, and their mutants to run.
+/// Kernels, and those of their mutants that will run.
 #[derive(Debug)]
 pub struct Plan {
     kernels: Vec<(Kernel, Vec<Mutant>)>,
@@ -64,7 +64,7 @@ impl Plan {
         Ok(Self { kernels: kernels.collect::<Result<_, Error>>()? })
     }
 
-    /// Keeps a sample of `count` mutants, spread evenly over the kernels. The same seed gives the same sample.
+    /// Keeps a sample of `count` mutants, spread evenly over the kernels. The same seed yields the same sample.
     #[must_use]
     pub fn sample(mut self, count: usize, seed: u64) -> Self {
         let kernels = self.kernels.len().max(1);
@@ -173,8 +173,8 @@ impl Plan {
 }
 
 /// Makes the GNU C library keep freed memory. A launch allocates megabytes for registers and frees them. The library
-/// would return them to the system each time, which costs more than a small launch. It stops doing so once the program
-/// has freed a block of the largest size that the library adapts to.
+/// would return this memory to the system each time, which costs more than a small launch. Once the program has freed a
+/// block of the largest size that the library adapts to, the library keeps such memory.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity((32 << 20) - (1 << 16))));
 }

@@ -1,4 +1,5 @@
-//! What a launch does: a digest of its accesses and synchronization, and its number of instructions.
+//! Records the behavior of a launch: a digest of its accesses and synchronization, and the instructions that it
+//! executes.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +12,7 @@ use simt::observe::{Access, AsyncGroup, BarrierArrival, Observer, Scope, Site, S
 #[derive(Default)]
 pub(crate) struct Coverage {
     pub(crate) instructions: u64,
-    /// For each first instruction, the maximum number of consecutive instructions that are executed from it.
+    /// For each instruction at which a run of consecutive instructions starts, the maximum length of such a run.
     rows: FxHashMap<Site, u32>,
 }
 
@@ -66,8 +67,8 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// Encodes an address as the buffer's number and the offset in the buffer. `None` if the address is not in the
-    /// buffer.
+    /// Encodes an address as the buffer's number and the offset in the buffer. Returns `None` if the address is not in
+    /// the buffer.
     fn place(self, address: u64) -> Option<u64> {
         let offset = address.wrapping_sub(self.base);
         (offset < self.bytes).then_some(self.number << 48 | offset)
@@ -75,7 +76,7 @@ impl Buffer {
 }
 
 /// A digest of a launch. For each warp, it covers the memory accesses in their order, the barriers, the fences and the
-/// warp-wide operations. It does not depend on the order in which warps run.
+/// warp-wide operations. The digest does not depend on the order in which warps run.
 pub(crate) struct Trace {
     buffers: Arc<[Buffer]>,
     warps: FxHashMap<(u64, u32), FxHasher>,
@@ -129,7 +130,7 @@ impl Observer for Trace {
         let hasher = self.warps.entry((warp.block, warp.warp)).or_default();
         (access.space, access.kind, access.bytes, access.mask).hash(hasher);
         let lanes = (0..32).filter(|lane| access.mask >> lane & 1 == 1);
-        // Shared and local memory have the same addresses in each launch.
+        // Shared and local memory have the same addresses in every launch.
         let buffers = if access.space == Space::Global { &*self.buffers } else { &[] };
         // The address is usually in the buffer of the previous lane.
         let mut buffer = Buffer::default();

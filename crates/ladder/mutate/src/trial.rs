@@ -21,15 +21,15 @@ use crate::verdict::MutantVerdict;
 /// The maximum cost of a problem that runs with the sanitizers, and the number of such problems.
 const MOST_SANITIZED: (u64, usize) = (1 << 12, 24);
 
-/// The same limits for mutants that only change a fence, a scope or an order, and that small problems do not reveal.
-/// Such a change matters when blocks wait for each other or tiles are full.
+/// The same limits for mutants that only change a fence, a scope or a memory order, and that small problems do not
+/// reveal. Such a change matters when blocks wait for each other or tiles are full.
 const MOST_ORDERED: (u64, usize) = (1 << 21, 48);
 
-/// The maximum cost of a problem on which all uncaught mutants run, and the minimum number of such problems. On these
-/// problems, the accesses of mutants are compared.
+/// The maximum cost of a problem on which all uncaught mutants run and have their accesses compared, and the minimum
+/// number of such problems.
 const MOST_TRACED: (u64, usize) = (1 << 14, 64);
 
-/// The number of the check's other problems that run mutants with other memory accesses.
+/// The number of the check's remaining problems on which mutants with other memory accesses run.
 const MOST_OTHERS: usize = 16;
 
 /// A kernel with its problems, and its expected behavior, which its mutants are compared with.
@@ -39,7 +39,7 @@ pub(crate) struct Trial<'a> {
     checked: Vec<TrialProblem>,
     /// Problems with other sizes.
     further: Vec<TrialProblem>,
-    /// The kernel's instructions and their lines in the kernel's text, once the kernel was launched.
+    /// The kernel's instructions and their lines in the kernel's text, once the kernel has been launched.
     instructions: OnceCell<Vec<(Site, u32)>>,
 }
 
@@ -57,7 +57,8 @@ struct TrialProblem {
 }
 
 impl TrialProblem {
-    /// Returns whether the kernel's behavior is known and none of its launches executes a change of these mutants.
+    /// Returns whether the kernel's behavior is known and none of its launches executes an instruction that these
+    /// mutants change.
     fn is_unreached_by<'a>(&self, mut mutants: impl Iterator<Item = &'a PendingMutant<'a>>) -> bool {
         let expected: Option<Vec<&Expected>> = self.expected.iter().map(Option::as_ref).collect();
         expected.is_some_and(|all| {
@@ -98,20 +99,20 @@ struct PendingMutant<'a> {
 /// The tests of a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// On problems of the check, compare the mutant's results and accesses with the kernel's. If both are equal, the
+    /// Compare the mutant's results and accesses with the kernel's, on problems of the check. If both are equal, the
     /// sanitizers have nothing to find.
     Checked,
     /// The same test on further problems.
     Further,
-    /// On some of the check's other problems, test whether results are right despite other memory accesses.
+    /// Test whether results are right despite other memory accesses, on some of the check's other problems.
     Others,
-    /// On all of the check's other problems, test whether a result is wrong, as it is on a problem that the check does
-    /// not have. Also find differences of mutants whose change no smaller problem executes.
+    /// Test on all of the check's other problems whether a result is wrong, if it is wrong on a problem that the check
+    /// does not include. Also test mutants whose change no smaller problem executes.
     Rest,
     /// Test whether the sanitizers report a finding.
     Findings,
-    /// Test whether the sanitizers report a finding on the check's larger problems. This is for changes of memory
-    /// order, and for changes that no smaller problem executes.
+    /// Test whether the sanitizers report a finding on the check's larger problems. This stage covers changes of memory
+    /// order, and changes that no smaller problem executes.
     LargerFindings,
     /// If there is still no finding, run the sanitizers on the check's other problems that execute the change.
     OtherFindings,
@@ -190,7 +191,7 @@ impl<'a> Trial<'a> {
 }
 
 impl Batch<'_> {
-    /// Runs all remaining mutants on these problems, one problem after another, and removes mutants that have a
+    /// Runs all remaining mutants on these problems, one problem after another, and removes the mutants that receive a
     /// verdict.
     fn run_stage(&mut self, all: &mut [TrialProblem], chosen: &[usize], stage: Stage) -> Result<(), Error> {
         for &index in chosen {

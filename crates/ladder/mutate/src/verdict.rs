@@ -5,16 +5,16 @@ use std::fmt;
 use engine::device::Check;
 use serde::{Deserialize, Serialize};
 
-/// What caught a mutant.
+/// The check that caught a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Caught {
-    /// A wrong result, or a write beyond an output.
+    /// A wrong result, or a write beyond the end of an output.
     Result,
     /// The simulator stopped the launch: an access outside of all memory, a barrier that some lanes do not reach, or a
     /// deadlock.
     Fault,
-    /// The launch exceeded a multiple of the kernel's instructions without ending.
+    /// The launch did not end within a multiple of the kernel's number of instructions.
     TimeOut,
     /// A finding of a sanitizer.
     #[serde(untagged)]
@@ -40,28 +40,29 @@ impl fmt::Display for Caught {
 pub enum MutantVerdict {
     /// The check detects the mutant.
     Caught {
-        /// What caught the mutant.
+        /// The check that caught the mutant.
         by: Caught,
         /// The problem on which the mutant was caught.
         at: String,
         /// A description of the error.
         what: String,
     },
-    /// No change of behavior was observed. On all problems of the check, and on other problems, each thread accesses
-    /// the same memory in the same order and leaves the same contents.
+    /// No change of behavior was observed: on all problems of the check and on other problems, each thread accesses the
+    /// same memory in the same order and leaves the same contents.
     Unchanged {
         /// The number of launches.
         launches: usize,
     },
-    /// The change makes no difference. On all problems of the check, and on other problems, all memory has the same
-    /// final contents and no sanitizer reports a finding. The accesses may differ, for example when work is done twice.
+    /// The change makes no difference to the result: on all problems of the check and on other problems, all memory has
+    /// the same final contents and no sanitizer reports a finding. The accesses can differ, for example if work is done
+    /// twice.
     SameMemory {
         /// The number of launches.
         launches: usize,
         /// The first problem with other accesses.
         at: String,
     },
-    /// No problem executes the change.
+    /// No problem executes the changed instruction.
     Unreached {
         /// The number of launches.
         launches: usize,
@@ -79,7 +80,7 @@ pub enum MutantVerdict {
 }
 
 impl MutantVerdict {
-    /// Returns what caught the mutant.
+    /// Returns the check that caught the mutant, if one did.
     #[must_use]
     pub fn caught(&self) -> Option<Caught> {
         match self {

@@ -13,7 +13,7 @@ use crate::{Element, Nccl, Op};
 
 /// The interval at which waiting calls are checked.
 const PAUSE: Duration = Duration::from_millis(20);
-/// The waiting time of a call after which other ranks are suspected of failure.
+/// How long a call waits before other ranks are suspected of failure.
 const SUSPICION: Duration = Duration::from_millis(500);
 
 /// The maximum time to wait for an abort to finish.
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Nccl {
     /// Joins a communicator of `ranks` ranks as rank `rank`, and waits for the other ranks. `enter` makes the device
-    /// current in the thread that calls it. While this rank waits for others, during this call and later calls, `watch`
+    /// current in the thread that calls it. Whenever this rank waits for others, in this call and later calls, `watch`
     /// is polled for a reason to give up.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Nccl {
     ) -> Result<Communicator, String> {
         let init = self.functions.comm_init_rank;
         let (sender, joined) = mpsc::channel();
-        // If a rank never joins, this call never returns. So another thread makes the call.
+        // This call never returns if a rank never joins, so a separate thread makes the call.
         thread::spawn(move || {
             let mut raw: RawComm = ptr::null_mut();
             // SAFETY: `raw` is a valid location for the communicator's handle.
@@ -70,7 +70,8 @@ impl Nccl {
     }
 }
 
-/// A function that returns `None` as long as waiting for other ranks makes sense, and then the reason to give up.
+/// A function that returns `None` while it makes sense to keep waiting for other ranks, and otherwise the reason to
+/// give up.
 pub type Watch = Box<dyn FnMut() -> Option<String> + Send>;
 
 /// One rank of a communicator. Dropping this value destroys the rank's communicator. A failed call aborts it.
@@ -96,7 +97,7 @@ impl Call {
     }
 
     /// Aborts the communicator in a separate thread: NCCL waits until the device has finished all enqueued work, which
-    /// may never happen.
+    /// might never happen.
     fn abort(&self, nccl: &'static Nccl) {
         let raw = Raw(AtomicPtr::new(self.raw.0.swap(ptr::null_mut(), Ordering::SeqCst)));
         if raw.0.load(Ordering::SeqCst).is_null() {
@@ -111,12 +112,12 @@ impl Call {
             // The receiver may have stopped waiting.
             let _ = sender.send(());
         });
-        // If the abort does not finish in time, nothing more can be done.
+        // There is nothing more to do if the abort does not finish in time.
         let _ = done.recv_timeout(PATIENCE);
     }
 }
 
-/// Watches a communicator as long as it exists, and aborts it if a call waits too long or `watch` gives a reason.
+/// Watches a communicator as long as it exists, and aborts it if a call waits too long or `watch` returns a reason.
 fn guard(nccl: &'static Nccl, call: &Weak<Call>, limit: Duration, mut watch: Watch) {
     while let Some(call) = call.upgrade() {
         let waited =
@@ -139,7 +140,7 @@ fn late(what: &str, limit: Duration) -> String {
 pub struct Work {
     /// The address of the elements.
     pub from: u64,
-    /// The address of the results. It may equal `from`.
+    /// The address of the results, which can equal `from`.
     pub to: u64,
     /// The number of elements.
     pub count: usize,
@@ -160,15 +161,15 @@ impl Work {
 }
 
 /// These calls enqueue work in the stream of `work`. Every rank must make the same calls in the same order. A call
-/// returns NCCL's error in words, which may come from an earlier call. An error aborts the communicator, and every
-/// further call fails.
+/// returns NCCL's error in words, which can come from an earlier call. After an error, the communicator is aborted and
+/// every further call fails.
 ///
 /// # Safety
 /// The caller must ensure that the memory belongs to the current device and holds enough elements. No other code may
 /// use the memory until the stream has finished the work.
 #[allow(clippy::missing_safety_doc, reason = "the requirements of all functions are above")]
 impl Communicator {
-    /// Combines the elements of all ranks and gives the result to every rank (`ncclAllReduce`).
+    /// Combines the elements of all ranks and delivers the result to every rank (`ncclAllReduce`).
     pub unsafe fn all_reduce(&mut self, work: &Work, op: Op) -> Result<(), String> {
         let all_reduce = self.nccl.functions.all_reduce;
         // SAFETY: the caller ensures that both buffers hold enough elements and stay unused until the stream has
@@ -188,7 +189,7 @@ impl Communicator {
         })
     }
 
-    /// Combines the elements of all ranks and gives the result to one rank (`ncclReduce`).
+    /// Combines the elements of all ranks and delivers the result to one rank (`ncclReduce`).
     pub unsafe fn reduce(&mut self, work: &Work, op: Op, root: usize) -> Result<(), String> {
         let reduce = self.nccl.functions.reduce;
         let (element, root) = (work.element as u32, root as i32);
@@ -199,7 +200,7 @@ impl Communicator {
         })
     }
 
-    /// Combines the elements of all ranks and gives each rank `work.count` elements of the result
+    /// Combines the elements of all ranks and delivers `work.count` elements of the result to each rank
     /// (`ncclReduceScatter`).
     pub unsafe fn reduce_scatter(&mut self, work: &Work, op: Op) -> Result<(), String> {
         let reduce_scatter = self.nccl.functions.reduce_scatter;
@@ -210,7 +211,7 @@ impl Communicator {
         })
     }
 
-    /// Concatenates `work.count` elements of each rank and gives the result to every rank (`ncclAllGather`).
+    /// Concatenates `work.count` elements of each rank and delivers the result to every rank (`ncclAllGather`).
     pub unsafe fn all_gather(&mut self, work: &Work) -> Result<(), String> {
         let all_gather = self.nccl.functions.all_gather;
         // SAFETY: the caller ensures that both buffers hold enough elements and stay unused until the stream has

@@ -7,7 +7,7 @@ use libloading::Library;
 /// A communicator (`ncclComm_t`).
 pub(crate) type RawComm = *mut c_void;
 
-/// A result code (`ncclResult_t`). Newer libraries may have more codes.
+/// A result code (`ncclResult_t`). Newer libraries can return additional codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Code(pub(crate) c_uint);
@@ -16,7 +16,7 @@ impl Code {
     pub(crate) const SUCCESS: Self = Self(0);
 }
 
-/// The identity of a communicator (`ncclUniqueId`).
+/// The unique ID of a communicator (`ncclUniqueId`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct UniqueId(pub [u8; 128]);
@@ -93,7 +93,7 @@ pub(crate) unsafe fn text(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Returns the loader's error message, without the text that `libloading` adds.
+/// Returns the loader's error message without the text that `libloading` adds.
 fn reason(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

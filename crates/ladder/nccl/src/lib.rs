@@ -1,9 +1,9 @@
 //! NCCL, NVIDIA's library for collective operations on several GPUs. The crate loads the library at run time, so no
 //! build needs it.
 //!
-//! Input: addresses of device memory and streams, as numbers and pointers. Output: errors in words, using NCCL's
-//! messages where they exist. Every call that waits for other ranks has a time limit. When the limit expires, the
-//! communicator is aborted, so nothing hangs. The crate calls no CUDA functions: the caller must first make the
+//! The input is addresses of device memory and streams, as numbers and pointers. Errors are returned as text, using
+//! NCCL's messages if there are any. Every call that waits for other ranks has a time limit. When the limit expires,
+//! the communicator is aborted, so no call hangs. The crate calls no CUDA functions: the caller must first make the
 //! device's context current. This crate must not depend on ladders.
 //!
 //! cudarc has bindings too, but they use cudarc's types for devices, streams and memory, and they panic if a library is
@@ -64,12 +64,13 @@ pub struct Nccl {
     pub version: Version,
 }
 
-/// A version of the library. All ranks need the same version.
+/// A version of the library. All ranks must use the same version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
-    /// Decodes the library's version number: 2.8.4 is 2804. Since version 2.9 the encoding differs: 2.9.1 is 20901.
+    /// Decodes the library's version number. 2.8.4 is encoded as 2804, but from version 2.9 on, 2.9.1 is encoded as
+    /// 20901.
     fn of(number: u32) -> Self {
         match number {
             ..10_000 => Self(number / 1000, number / 100 % 10, number % 100),
@@ -84,11 +85,12 @@ impl fmt::Display for Version {
     }
 }
 
-/// The oldest supported version: the first that can abort a communicator while another thread waits in a call.
+/// The oldest supported version: the first version that can abort a communicator while another thread waits in a call.
 const OLDEST: Version = Version(2, 14, 0);
 
-/// Finds the library once. Tries the library that [`OVERRIDE`] names, or else the system's loader and then the files
-/// that `cargo xtask setup --nvidia` installs. Disables multicast unless the environment sets it.
+/// Finds the library once. Tries only the library that [`OVERRIDE`] names, if it is set. Otherwise tries the system's
+/// loader, and then the files that `cargo xtask setup --nvidia` installs. Disables multicast unless the environment
+/// sets it.
 ///
 /// # Errors
 /// Returns a message with each candidate that was tried and the reason why it was rejected.
@@ -143,7 +145,7 @@ impl Nccl {
         Ok(Self { functions, path: path.to_owned(), version })
     }
 
-    /// Creates the identity of a new communicator. One rank creates the identity and shares it with all ranks.
+    /// Creates the unique ID of a new communicator. One rank creates the ID and shares it with all ranks.
     ///
     /// # Errors
     /// Returns NCCL's error in words.

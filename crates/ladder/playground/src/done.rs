@@ -18,10 +18,10 @@ pub(crate) struct RunReport<'a> {
     block: [u32; 3],
     dynamic_shared: u32,
     arguments: &'a [Argument],
-    /// The index in the grid of the recorded block.
+    /// The index of the recorded block in the grid.
     recorded: Option<u64>,
     steps: usize,
-    /// The step that the page shows first.
+    /// The step that the page initially shows.
     first: usize,
     /// Whether the recording ended before the block ended.
     cut: bool,

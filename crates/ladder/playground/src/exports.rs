@@ -1,4 +1,4 @@
-//! The functions that the page calls. Requests and answers are texts in the module's memory.
+//! The functions that the page calls. Requests and answers are text in the module's memory.
 
 use std::cell::RefCell;
 
@@ -27,12 +27,12 @@ pub extern "C" fn request(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request in the allocated space and returns the number of bytes of the answer.
+/// Answers the request in the allocated space and returns the answer's length in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> usize {
     std::panic::set_hook(Box::new(|why| {
         let text = why.to_string();
-        // A panic while the state is borrowed cannot be stored. Then the page has no message to show.
+        // A panic while the state is borrowed cannot be stored, so the page has no message to show.
         STATE.with(|state| {
             if let Ok(mut state) = state.try_borrow_mut() {
                 state.panic = text;
@@ -65,8 +65,8 @@ pub extern "C" fn shared(step: u32) -> usize {
     })
 }
 
-/// Stores the activity of the block's warps over the steps, in `columns` columns, and returns the number of words: see
-/// `Trace::overview`.
+/// Stores the activity of the block's warps over the steps, in `columns` columns, and returns the number of stored
+/// words. See `Trace::overview`.
 #[unsafe(no_mangle)]
 pub extern "C" fn overview(columns: usize) -> usize {
     STATE.with_borrow_mut(|state| {
@@ -81,7 +81,7 @@ pub extern "C" fn words_at() -> *const u32 {
     STATE.with_borrow(|state| state.words.as_ptr())
 }
 
-/// After a call has panicked, stores the panic message as the answer and returns its number of bytes.
+/// After a call has panicked, stores the panic message as the answer and returns its length in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn panicked() -> usize {
     STATE.with(|state| {

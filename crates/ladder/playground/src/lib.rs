@@ -1,14 +1,14 @@
-//! The playground: simt in a browser. It runs a rung of any ladder, or pasted PTX. It shows the state of each warp at
-//! each step: registers, masks, the reconvergence stack, requests, banks.
+//! The playground: simt in a browser. The playground runs a rung of any ladder, or pasted PTX, and shows the state of
+//! each warp at each step: registers, masks, the reconvergence stack, requests and banks.
 //!
-//! The page sends requests in JSON and receives answers in JSON ([`Playground::answer`]). A request is a [`Request`].
-//! The answers are `serde` structures, defined next to the code that creates them. For WebAssembly, `exports` has the
-//! functions that the page calls. These functions use the C ABI and the module's memory, so they need no further tool.
+//! The page sends each [`Request`] in JSON and receives an answer in JSON ([`Playground::answer`]). The answers are
+//! `serde` structures, defined next to the code that creates them. On WebAssembly, `exports` contains the functions
+//! that the page calls. These functions use the C ABI and the module's memory, so no further tool is needed.
 //! `wasm-bindgen` would require its command-line program, which takes minutes to compile, for seven functions that take
 //! and return numbers.
 //!
-//! A run records once how the warps of one block change (`trace`). The page can then look up every state, forward and
-//! backward.
+//! A run records once how the warps of one block change (`trace`). The page can then look up any state, moving forward
+//! or backward.
 //!
 //! This crate must not depend on how the page draws anything (`www`).
 

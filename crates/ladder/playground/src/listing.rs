@@ -1,4 +1,4 @@
-//! The listing of a kernel: its PTX and its source, with the lines of each instruction.
+//! The listing of a kernel: its PTX and its source, with the lines that belong to each instruction.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -53,7 +53,7 @@ struct Instruction {
 struct Register {
     name: String,
     bits: u32,
-    /// The letter of the most specific type with which instructions use the register: `f`, `s`, `u` or `b`.
+    /// The letter of the most specific type that instructions use for the register: `f`, `s`, `u` or `b`.
     kind: char,
 }
 
@@ -105,8 +105,8 @@ impl Listing {
         Self { ptx: run.ptx.clone(), files, kernel, functions }
     }
 
-    /// Returns the step that the page shows first: the first step of warp 0 that belongs to a statement in the kernel's
-    /// file. Loads of parameters are skipped, because compilers assign them the line where the kernel starts.
+    /// Returns the step that the page initially shows: the first step of warp 0 that belongs to a statement in the
+    /// kernel's file. Loads of parameters are skipped, because compilers assign them the line where the kernel starts.
     pub(crate) fn first_shown_step(&self, trace: &Trace) -> usize {
         let lines: Vec<&str> = self.ptx.lines().collect();
         let is_statement = |site: Site| {
@@ -138,7 +138,7 @@ pub(crate) fn named(function: &Func) -> impl Iterator<Item = (String, Reg)> {
 
 impl File {
     fn of(path: &str) -> Self {
-        // Paths of this repository's files are relative to its root.
+        // The paths in `SOURCES` are relative to the repository's root.
         let found = SOURCES.iter().find(|(name, _)| path.ends_with(name));
         match found {
             Some((name, text)) => Self { name: (*name).to_owned(), text: Some(text) },
@@ -147,12 +147,12 @@ impl File {
     }
 }
 
-/// Returns, for each register, the letter of the most specific type with which the instructions of a function use the
+/// Returns, for each register, the letter of the most specific type that a function's instructions use for the
 /// register.
 pub(crate) fn kinds<'a>(function: &ast::Function<'a>) -> BTreeMap<&'a str, char> {
     let mut kinds = BTreeMap::new();
     for instruction in function.instructions() {
-        // The type of `add.rn.f32` is `f32`. A conversion names the result's type first.
+        // The type of `add.rn.f32` is `f32`. In a conversion, the result's type comes first.
         let types: Vec<char> = instruction.opcode.split('.').filter_map(type_of).collect();
         let (first, last) = (types.first(), types.last());
         for (place, operand) in instruction.operands.iter().enumerate() {

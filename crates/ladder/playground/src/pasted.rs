@@ -30,7 +30,7 @@ pub(crate) struct Kernel {
 #[derive(Serialize)]
 struct Parameter {
     name: String,
-    /// The PTX type: `u64`, `f32`, `b8` for a structure.
+    /// The PTX type, such as `u64` or `f32`, or `b8` for a structure.
     #[serde(rename = "type")]
     kind: String,
     bytes: u32,
@@ -106,7 +106,7 @@ pub(crate) fn kernels(ptx: &str) -> Result<Vec<Kernel>, Problem> {
     }
 }
 
-/// A simulator with everything that a launch needs.
+/// A simulator that is ready for a launch, and the launch's kernel and arguments.
 struct Prepared {
     simulator: Simulator,
     function: Function,

@@ -37,7 +37,7 @@ impl Playground {
             Err(problem) => Answer::Problem(problem),
         };
         serde_json::to_string(&answer).unwrap_or_else(|error| {
-            // A text can always be converted to JSON.
+            // Text can always be converted to JSON.
             format!("{{\"problem\":{}}}", serde_json::json!({ "text": error.to_string() }))
         })
     }
@@ -47,7 +47,7 @@ impl Playground {
             Request::Catalog => json(&rungs::catalog()),
             Request::Kernels { ptx } => json(&pasted::kernels(&ptx)?),
             Request::Rung(request) => {
-                // Frees the memory of the last run, because the new run needs it.
+                // Free the memory of the last run, because the new run needs it.
                 self.last = None;
                 let run = rungs::run(&request)?;
                 self.keep(RunSource::Rung(request), run)
@@ -91,7 +91,7 @@ impl Playground {
     }
 
     /// Returns the activity of the block's warps over the steps. Each warp has `columns` columns. A column contains the
-    /// mean number of active lanes of the warp's steps in that part, or 0 if the warp has no step there.
+    /// mean number of active lanes over the warp's steps in that column, or 0 if the warp has no step there.
     pub fn overview(&self, columns: usize) -> Vec<u32> {
         let trace = self.last.as_ref().and_then(|(_, run)| run.trace.as_ref());
         trace.map_or_else(Vec::new, |trace| trace.overview(columns))

@@ -25,7 +25,7 @@ pub enum Request {
     Check,
     /// Returns the state of one warp after a step.
     View {
-        /// The step, starting at 0, in the order in which the block's warps executed the steps.
+        /// The index of the step, starting at 0, in the order in which the block's warps executed the steps.
         step: u32,
         /// The warp.
         warp: u32,
@@ -52,7 +52,7 @@ pub struct RungRun {
     /// The problem's options, as on the command line.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// The threads of a block, as on the command line. Empty for the rung's default.
+    /// The block size, as on the command line. Empty for the rung's default.
     #[serde(default)]
     pub block: String,
     /// The index of the block to record.
@@ -72,7 +72,7 @@ pub struct Pasted {
     pub grid: [u32; 3],
     /// The number of threads per block in x, y and z.
     pub block: [u32; 3],
-    /// The bytes of dynamic shared memory.
+    /// The number of bytes of dynamic shared memory per block.
     #[serde(default)]
     pub shared: u32,
     /// One argument for each parameter.
@@ -90,7 +90,7 @@ pub struct Argument {
     pub kind: String,
     /// For a buffer, the number of elements.
     pub buffer: Option<u64>,
-    /// A number, or the initial values of a buffer: `zeros`, `ones`, `index`, `random`, or numbers separated by commas
-    /// or blanks, starting at the first element.
+    /// A number, or the initial values of a buffer: `zeros`, `ones`, `index`, `random`, or numbers for the first
+    /// elements, separated by commas or spaces.
     pub value: String,
 }

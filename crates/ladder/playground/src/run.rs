@@ -12,7 +12,7 @@ use crate::trace::{Recorder, Trace};
 pub(crate) const MOST_INSTRUCTIONS: u64 = 1 << 23;
 /// The maximum number of bytes of device memory.
 pub(crate) const MOST_MEMORY: u64 = 384 << 20;
-/// The number of bytes of a buffer that the page can show.
+/// The maximum number of bytes that the page shows of a buffer.
 const SHOWN_BYTES: u64 = 1 << 16;
 
 /// An error message for the user.
@@ -62,7 +62,7 @@ pub(crate) struct BufferView {
     pub(crate) address: u64,
     /// The size in bytes.
     pub(crate) bytes: u64,
-    /// The first bytes before the launch, two hexadecimal digits per byte.
+    /// The first bytes before the launch, with two hexadecimal digits per byte.
     pub(crate) before: String,
     /// The first bytes after the launch, in the same form.
     pub(crate) after: String,

@@ -14,7 +14,8 @@ use crate::pasted;
 use crate::request::{Argument, RungRun};
 use crate::run::{Checked, Problem, Run};
 
-/// The bytes of the problem that the page initially offers for a ladder. It has a few blocks, which run in a moment.
+/// The size in bytes of the problem that the page initially offers for a ladder. Such a problem has a few blocks, which
+/// run in a moment.
 const FIRST_BYTES: f64 = 8192.0;
 
 /// A ladder in the page's catalog.

@@ -1,8 +1,8 @@
 //! The trace of one block: every step of its warps, and every change of registers and shared memory.
 //!
 //! A trace does not store states. Each register of a warp and each word of shared memory has an ordered list of its
-//! writes. A binary search finds the last write before a step. So going backward and going forward have the same cost,
-//! and recording a step takes a few dozen bytes.
+//! writes. A binary search finds the last write before a step. So moving backward costs the same as moving forward, and
+//! a recorded step takes only a few dozen bytes.
 
 mod history;
 mod recorder;
@@ -29,13 +29,13 @@ pub(crate) struct Trace {
     pub(crate) warps: Vec<Warp>,
     /// The distinct reconvergence stacks.
     pub(crate) stacks: Vec<Vec<Path>>,
-    /// The distinct frames.
+    /// The distinct call frames.
     pub(crate) frames: Vec<FramePlace>,
     /// The requests to memory, in the order of their steps.
     pub(crate) accesses: Vec<Access>,
     /// For each word of shared memory, the steps that changed the word and the new values.
     shared: Vec<Vec<(u32, u32)>>,
-    /// The steps at which threads were released from a barrier, and the barrier's number.
+    /// The steps at which threads were released from a barrier, with the barrier's number.
     releases: Vec<(u32, u32)>,
     /// The registers that each executed instruction reads and writes, by function and program counter.
     uses: Vec<Vec<Option<Uses>>>,
@@ -64,9 +64,9 @@ pub(crate) struct Warp {
     /// The numbers of the warp's steps.
     pub(crate) steps: Vec<u32>,
     pub(crate) registers: Registers,
-    /// The steps after which lanes ended, and the lanes.
+    /// The steps after which lanes exited, with the lanes.
     exits: Vec<(u32, u32)>,
-    /// The steps after which lanes waited at a barrier, and the barrier's number.
+    /// The steps after which lanes waited at a barrier, with the barrier's number.
     waits: Vec<(u32, u32)>,
 }
 
@@ -129,13 +129,13 @@ impl Trace {
         steps.partition_point(|at| *at <= step).checked_sub(1)
     }
 
-    /// Returns the lanes that have ended after a step.
+    /// Returns the lanes that have exited after a step.
     pub(crate) fn exited(&self, warp: u32, step: u32) -> u32 {
         let exits = &self.warps[warp as usize].exits;
         exits.iter().take_while(|(at, _)| *at <= step).fold(0, |all, (_, lanes)| all | lanes)
     }
 
-    /// Returns the lanes that have a thread.
+    /// Returns the lanes of a warp that have a thread.
     pub(crate) fn threads_of(&self, warp: u32) -> u32 {
         let threads = self.threads.saturating_sub(warp * 32).min(32);
         ((1_u64 << threads) - 1) as u32
@@ -162,7 +162,7 @@ impl Trace {
     }
 
     /// Returns the activity of the warps over the steps. Each warp has `columns` columns. A column contains the mean
-    /// number of active lanes of the warp's steps in that part, or 0 if the warp has no step there.
+    /// number of active lanes over the warp's steps in that column, or 0 if the warp has no step there.
     pub(crate) fn overview(&self, columns: usize) -> Vec<u32> {
         let columns = columns.clamp(1, 4096);
         let mut all = vec![(0_u32, 0_u32); self.warps.len() * columns];

@@ -22,7 +22,7 @@ pub(crate) struct View {
     step_index: usize,
     /// The number of steps of the warp.
     step_count: usize,
-    /// The function and program counter of the instruction that the warp has executed last.
+    /// The function and program counter of the warp's last executed instruction.
     site: Option<(u32, u32)>,
     active: u32,
     lanes: u32,
@@ -58,7 +58,7 @@ struct Register {
 
 impl Serialize for Register {
     /// Serializes `null` if no lane has a value, one value if all lanes have the same value, and otherwise one value
-    /// for each lane. 64-bit values are texts, because JavaScript numbers have only 53 bits.
+    /// for each lane. 64-bit values are serialized as text, because JavaScript numbers only have 53 bits of precision.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(untagged)]
@@ -90,11 +90,12 @@ struct Request {
     kind: &'static str,
     bytes: u32,
     mask: u32,
-    /// The addresses of the lanes. The addresses of inactive lanes have no meaning.
+    /// The addresses of the lanes. The addresses of inactive lanes are meaningless.
     addresses: [u64; 32],
     /// The number of sectors of global or local memory, as the counters report it.
     sectors: Option<f64>,
-    /// The wavefronts of shared memory. Each wavefront has the words that it moves, each with a mask of its lanes.
+    /// The wavefronts of shared memory. Each wavefront lists the words that it moves, each with a mask of the lanes
+    /// that access the word.
     wavefronts: Vec<Vec<(u64, u32)>>,
 }
 

@@ -11,10 +11,10 @@ use crate::error::Error;
 use crate::meeting::Meeting;
 use engine::device::{BufferId, Device, DeviceMemory, GpuStream};
 
-/// An operation of all ranks on a buffer of each rank.
+/// A collective operation of all ranks, each with its buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Collective {
-    /// Combines the elements of all ranks and gives every rank the result.
+    /// Combines the elements of all ranks and delivers the result to every rank.
     AllReduce {
         /// The number of elements.
         count: u64,
@@ -76,7 +76,7 @@ pub trait Communicator {
         what: &Collective,
     ) -> Result<(), Error>;
 
-    /// Enqueues a collective on the device's stream. Returns `None` when the collective needs the host.
+    /// Enqueues a collective on the device's stream. Returns `None` if the collective needs the host.
     fn enqueue(
         &mut self,
         _stream: &GpuStream,
@@ -101,7 +101,7 @@ impl Nccl {
     /// Joins the other ranks, with the current device of this thread.
     ///
     /// # Errors
-    /// Returns [`Error::Rank`] when a rank has no NCCL or another version of NCCL, or when NCCL fails.
+    /// Returns [`Error::Rank`] when a rank has no NCCL or a different version of NCCL, or when NCCL fails.
     pub fn new(
         meeting: &mut Meeting,
         library: Result<&'static nccl::Nccl, String>,
@@ -198,7 +198,7 @@ impl Nccl {
             return Err(format!("the buffer has {} bytes, and {needed} are needed", to.bytes));
         }
         let length = |range: &Range<u64>| range.end - range.start;
-        // SAFETY: the target has `needed` bytes, as checked above, and the source has the rank's elements or range.
+        // SAFETY: the target holds `needed` bytes, as checked above, and the source holds the rank's elements or range.
         // Both stay allocated until the device's stream has finished.
         unsafe {
             match what {

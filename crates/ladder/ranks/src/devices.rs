@@ -19,7 +19,7 @@ const MOST_SIMULATED: usize = 16;
 pub enum Devices {
     /// All GPUs, or two devices with `sim`.
     All,
-    /// The first devices, with their count.
+    /// The first devices; the field is their number.
     First(usize),
     /// The devices with these numbers, in this order.
     Numbers(Vec<u32>),
@@ -50,7 +50,7 @@ impl FromStr for Devices {
     }
 }
 
-/// The source that a rank's thread opens its device from.
+/// The source from which a rank's thread opens its device.
 pub(crate) enum DeviceSource {
     Gpu(u32),
     Sim(Simulation),
@@ -74,8 +74,8 @@ pub(crate) fn is_simulation(choice: Choice) -> bool {
     }
 }
 
-/// Describes how these devices access each other's memory, after a comma. Empty for a single device and for the
-/// simulator.
+/// Describes how these devices access each other's memory, with a leading comma. The text is empty for a single device
+/// and for the simulator.
 pub fn links(choice: Choice, numbers: &[u32]) -> String {
     if is_simulation(choice) || numbers.len() < 2 {
         return String::new();
@@ -86,10 +86,10 @@ pub fn links(choice: Choice, numbers: &[u32]) -> String {
     let all = |has: fn(&Link) -> bool| links.iter().all(|link| link.as_ref().is_ok_and(has));
     let how = match () {
         () if all(|link| link.can_access && link.has_atomics) => {
-            "each accesses the others' memory, with atomics, as over NVLink"
+            "each can access the others' memory, with atomics, as over NVLink"
         }
-        () if all(|link| link.can_access) => "each accesses the others' memory, without atomics, as over PCI Express",
-        () => "not each accesses the others' memory",
+        () if all(|link| link.can_access) => "each can access the others' memory, without atomics, as over PCI Express",
+        () => "not every device can access the others' memory",
     };
     format!(", {how}")
 }

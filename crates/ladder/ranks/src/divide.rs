@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// One of `count` ranks, or its share of a whole.
+/// The position of one of `count` ranks, or its share of a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The number of the rank, starting at 0.
@@ -33,8 +33,8 @@ pub enum Side {
 /// How the ranks' results are combined into the result of the whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combination {
-    /// All ranks have the same number of elements. The elements are combined one by one, and every rank receives the
-    /// result.
+    /// All ranks have the same number of elements. The results are combined element by element, and every rank receives
+    /// the combined result.
     Reduce {
         /// The type of the elements.
         element: ElementType,
@@ -50,7 +50,7 @@ pub enum Combination {
         /// The number of elements in a unit that is not divided, for example a row.
         unit: u64,
     },
-    /// The ranks' results are concatenated, and every rank receives the whole.
+    /// The ranks' results are concatenated, and every rank receives the whole result.
     Gather,
 }
 

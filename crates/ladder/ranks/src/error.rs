@@ -18,7 +18,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns whether a device or a rank failed. Any other error means that the request cannot be met.
+    /// Returns whether a device or a rank failed. Any other error means that the user must change the request.
     pub fn is_failure(&self) -> bool {
         match self {
             Self::Engine(error) => error.is_failure(),

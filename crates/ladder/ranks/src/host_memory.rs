@@ -68,7 +68,7 @@ impl HostMemory {
     }
 }
 
-/// Uploads the first bytes of the memory to a range of a buffer.
+/// Uploads the first bytes of `memory` to a range of a buffer.
 pub(crate) fn upload(
     memory: &RwLock<HostBytes>,
     device: &mut dyn Device,

@@ -5,7 +5,7 @@
 //! rank that fails notifies the others, so all ranks return the same error, and a failed run has no results.
 //!
 //! The input is a [`SharedProblem`] from a table of [`SharedLadder`]s, which the program provides. The output is a
-//! [`GroupReport`]. For WebAssembly, this crate only contains the traits that ladders implement.
+//! [`GroupReport`]. On WebAssembly, this crate only contains the traits that ladders implement.
 //!
 //! This crate must not know which ladders exist or how results are shown.
 

@@ -1,9 +1,9 @@
 //! The meeting of all ranks: they exchange messages over TCP through the first rank. The ranks may run in one or
 //! several processes, on one or several hosts.
 //!
-//! Every wait has a time limit. A rank that fails notifies the others. The first rank detects a rank that ends or does
-//! not answer, and notifies the others. As a result, all ranks return the same error, and no rank waits forever. A rank
-//! that waits for its device also watches its connections ([`Meeting::watch`]), because the device may wait for work of
+//! Every wait has a time limit. A rank that fails notifies the others. The first rank detects ranks that end or do not
+//! answer, and notifies the other ranks. So all ranks return the same error, and no rank waits forever. A rank that
+//! waits for its device also watches its connections ([`Meeting::watch`]), because the device can wait for work of
 //! other ranks.
 
 use std::fmt::Display;
@@ -21,13 +21,13 @@ use engine::device::Watch;
 /// The first bytes of a connection. Change the number whenever the format of the messages changes.
 const GREETING: [u8; 8] = *b"ladder 1";
 
-/// The time between two attempts to reach the first rank.
+/// The pause between two attempts to reach the first rank.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The minimum time limit for the rest of a message.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// The time for which the first rank waits for the others after a failure. The failure may have ended their work too.
+/// The time for which the first rank waits for the others after a failure. The failure can end their work too.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The maximum number of bytes of a message.
@@ -133,8 +133,8 @@ impl Meeting {
     /// Sends this rank's message, or its error, to all ranks, and returns the messages of all ranks in order.
     ///
     /// # Errors
-    /// Returns [`Error::Rank`] when a rank failed, ended or does not answer. All ranks return the same error, also for
-    /// every later exchange.
+    /// Returns [`Error::Rank`] when a rank failed, ended or does not answer. All ranks return the same error, in this
+    /// and every later exchange.
     pub fn exchange(&mut self, message: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, Error> {
         let result = match self.failed.clone() {
             Some(failed) => Err(failed),
@@ -192,7 +192,7 @@ impl Meeting {
         let mut all = vec![message.map_err(|why| (0, why))];
         for at in 0..self.links.len() {
             if all.iter().any(Result::is_err) {
-                // Other ranks may be waiting for the failed rank, and stay silent until they receive its error.
+                // Other ranks might be waiting for the failed rank, and they stay silent until they receive its error.
                 end = end.min(Instant::now() + GRACE);
             }
             let answer = await_one(&self.links, at, end).and_then(|()| read(&mut self.links[at]));
@@ -202,8 +202,8 @@ impl Meeting {
                 Err(error) => Err((at + 1, why_silent(&error, self.limit))),
             });
         }
-        // A rank's error explains more than a lost connection or a silent rank, which may be consequences. An error of
-        // work that was abandoned because of another rank explains nothing.
+        // A rank's error explains more than a lost connection or a silent rank, which can be consequences of the error.
+        // An error about work that was abandoned because of another rank explains nothing.
         let weight = |why: &str| match why {
             why if why.ends_with(GIVEN_UP) => 3,
             why if is_silence(why) => 1 + u8::from(why != ENDED),
@@ -211,8 +211,8 @@ impl Meeting {
         };
         let failed = all.iter().filter_map(|result| result.as_ref().err()).min_by_key(|(_, why)| weight(why));
         let Some((rank, why)) = failed else { return Ok(all.into_iter().flatten().collect()) };
-        // A driver reports a kernel's fault on all GPUs that access each other's memory, and does not report which GPU
-        // caused it.
+        // If GPUs can access each other's memory, a driver reports a kernel's fault on all of them, but not which GPU
+        // caused the fault.
         let same = all
             .iter()
             .filter_map(|result| result.as_ref().err())
@@ -238,7 +238,7 @@ impl Meeting {
         };
         let bytes: Vec<u8> = bytes;
         for link in &mut self.links {
-            // The next exchange detects a rank that has ended.
+            // Ignore an error, because the next exchange detects a rank that has ended.
             let _ = write(link, kind, &bytes);
         }
     }
@@ -250,7 +250,7 @@ impl Meeting {
             Ok(bytes) => write(link, 0, bytes),
             Err(why) => write(link, 1, why.as_bytes()),
         };
-        // If the first rank has ended, its last message may contain the reason.
+        // If the first rank has ended, its last message can contain the reason.
         let answer = self.receive();
         match (sent, message) {
             (Err(_), Err(why)) if matches!(&answer, Err((0, said)) if is_silence(said)) => Err((self.rank.index, why)),
@@ -260,7 +260,7 @@ impl Meeting {
 
     /// Returns the answer of the first rank.
     fn receive(&mut self) -> Result<Vec<Vec<u8>>, (usize, String)> {
-        // The first rank may wait up to the limit for other ranks before it answers.
+        // The first rank can wait up to the limit for other ranks before it answers.
         let (link, patience) = (&mut self.links[0], 2 * self.limit);
         let answer = link.set_read_timeout(Some(patience)).and_then(|()| read(link));
         let (kind, bytes) = answer.map_err(|error| (0, why_silent(&error, patience)))?;
@@ -313,7 +313,7 @@ fn await_one(links: &[TcpStream], at: usize, mut end: Instant) -> io::Result<()>
             peeked => break peeked,
         }
     };
-    // A message that has started to arrive is read completely.
+    // Once a message has started to arrive, it is read completely.
     link.set_read_timeout(Some(end.saturating_duration_since(Instant::now()).max(LEAST)))?;
     peeked.map(drop)
 }
@@ -322,7 +322,7 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Returns whether a connection has ended, or whether its next message reports a failed rank. The message stays in the
+/// Returns whether a connection has ended or its next message reports a failed rank. The message stays in the
 /// connection.
 fn has_failed(link: &TcpStream) -> bool {
     let mut kind = [0];

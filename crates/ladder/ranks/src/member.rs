@@ -1,4 +1,4 @@
-//! A rank with its device, and runs on all ranks.
+//! A rank with its device, and the functions that run a job on all ranks.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Member {
     pub(crate) shares_addresses: bool,
     /// Whether the ranks run on the simulator, where kernels of different devices run one after another.
     pub(crate) is_simulated: bool,
-    /// Whether the devices may copy pieces of results to each other without the communicator.
+    /// Whether the devices copy pieces of results to each other without the communicator.
     pub(crate) copies_pieces: bool,
 }
 
@@ -87,7 +87,7 @@ pub fn run_threads<R: Send>(
     results.into_iter().collect()
 }
 
-/// Runs `job` in this process, which is one of several ranks that meet at the address.
+/// Runs `job` in this process, which is one of several ranks that meet at `address`.
 ///
 /// # Errors
 /// Returns the errors of [`run_threads`].
@@ -108,7 +108,7 @@ pub fn run_process<R>(
     Member::open(source, number, meeting, settings, false)?.act(&job)
 }
 
-/// Finds NCCL before the ranks' threads start, if the devices are GPUs.
+/// If the devices are GPUs, finds NCCL before the ranks' threads start.
 fn look_for_nccl(choice: Choice) {
     if !is_simulation(choice) && !libcuda::status().is_simulated() {
         // SAFETY: no rank's thread has started, and the program's other threads only compute and do not read the
@@ -172,7 +172,7 @@ impl Member {
         self.communicator.describe()
     }
 
-    /// Waits until all ranks have done the same step, and returns this rank's result. If a rank failed, all ranks
+    /// Waits until all ranks have finished the same step, and returns this rank's result. If a rank failed, all ranks
     /// return the same error.
     pub(crate) fn agree<T>(&mut self, result: Result<T, impl Into<Error>>) -> Result<T, Error> {
         match result.map_err(Into::into) {
@@ -189,7 +189,7 @@ impl Member {
 
 impl Drop for Member {
     fn drop(&mut self) {
-        // Free the shared memory here, because the driver of the device that pinned it is still open.
+        // Free the shared memory here, while the driver of the device that pinned it is still open.
         if let Some(memory) = &self.meeting.memory {
             memory.free(self.meeting.rank.index);
         }

@@ -1,7 +1,7 @@
 //! Copies pieces of a rank's result to the memory of all ranks while the rank's device computes its next piece.
 //!
-//! The copies run in a second stream, on the devices' copy engines, and need no multiprocessor. NCCL's kernels do, and
-//! a kernel with a block on each multiprocessor leaves no multiprocessor for them.
+//! The copies run in a second stream, on the devices' copy engines, and do not need a multiprocessor. NCCL's kernels
+//! need one, but a kernel with a block on each multiprocessor leaves none free.
 
 use std::mem;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use crate::devices::open_peers;
 use crate::error::Error;
 use crate::member::Member;
 
-/// The destinations of the pieces of a rank's result.
+/// The destinations to which pieces of a rank's result are copied.
 pub(crate) struct PeerCopies {
     /// The ranks in the order in which this rank copies to them, with this rank last. Each entry is the number of the
     /// rank's device, and the first address of this rank's result in that rank's memory.
@@ -41,9 +41,9 @@ impl PeerCopies {
         Ok(Self { targets, side: None })
     }
 
-    /// Enqueues the copies of a piece that the work in the device's stream computes. `piece` is the byte range of the
-    /// piece in this rank's result, which is at `from`. After the last piece, the device's stream waits for the copies
-    /// of all pieces.
+    /// Enqueues the copies of a piece that the work in the device's stream computes. `from` is the address of this
+    /// rank's result, and `piece` is the byte range of the piece in it. After the last piece, the device's stream waits
+    /// for the copies of all pieces.
     pub(crate) fn enqueue(
         &mut self,
         stream: &GpuStream,
@@ -52,7 +52,7 @@ impl PeerCopies {
         is_last: bool,
     ) -> Result<(), String> {
         let refused = |error| format!("copying a piece to another device: {error:?}");
-        // The stream is created and destroyed here, because only here do calls reach the driver of a `sim` device.
+        // The stream is created and destroyed here, because only here calls go to the driver of a `sim` device.
         let side = self.side.take().map_or_else(SideStream::new, Ok).map_err(refused)?;
         let [stream, second] = [stream.as_raw().cast(), side.as_raw()];
         // SAFETY: both streams belong to the current context and exist during the call.
@@ -76,8 +76,8 @@ impl PeerCopies {
 
 impl Drop for PeerCopies {
     fn drop(&mut self) {
-        // The stream still exists only after a failed launch. Its driver destroys it with the context, because calls
-        // from here do not reach the driver of a `sim` device.
+        // The stream still exists only after a failed launch. It cannot be destroyed here, because calls from here do
+        // not go to the driver of a `sim` device. The driver destroys it with the context.
         mem::forget(self.side.take());
     }
 }

@@ -59,13 +59,14 @@ pub(crate) fn measure(
     let buffers = buffers(member, whole)?;
     report.all_reduced = buffers.iter().find(|buffer| buffer.role.is_result()).map(|buffer| buffer.bytes);
     let done = measurements(member, request, (whole, &launches), &buffers, report);
-    // No rank frees a buffer while another rank's kernel may still read the buffer.
+    // No rank frees a buffer while another rank's kernel can still read the buffer.
     let done = member.agree(done);
     buffers.iter().for_each(|buffer| member.device.free(buffer.id));
     done
 }
 
-/// Returns the launches of the requested rungs, each for all ranks, and the reasons why other rungs are left out.
+/// Returns the launches of the requested rungs, each of which covers all ranks, and the reasons why other rungs are
+/// left out.
 pub(crate) fn launches(
     request: &GroupRequest<'_>,
     ranks: usize,
@@ -118,7 +119,7 @@ fn measurements(
         let launch_result = run(member, launch.as_ref());
         member.agree(launch_result)?;
         let mut verdict = checked(member, whole, buffers)?;
-        // Times on the simulator have no meaning.
+        // Times on the simulator are meaningless.
         let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
         let mut times = Vec::new();
         if let (Some(runs), Some(launch)) = (runs, &launch) {
@@ -140,7 +141,7 @@ fn measurements(
     Ok(())
 }
 
-/// A collective on these buffers, which is timed instead of launches.
+/// A collective on these buffers, which is timed in place of launches.
 type Timed<'a> = (&'a [BufferId; 2], &'a Collective);
 
 /// Returns the times of launches, or of a collective, on this rank. Each time is the mean of [`TOGETHER`] runs.
@@ -178,8 +179,9 @@ fn timed(
     Ok(times)
 }
 
-/// Returns a rank's launch: its row of the grid. On the simulator, the first rank launches all rows as one grid,
-/// because the rows wait for each other and the simulator runs the kernels of different devices one after another.
+/// Returns a rank's launch, which is its row of the grid. On the simulator, the first rank launches all rows as one
+/// grid, because the rows wait for each other and the simulator runs the kernels of different devices one after
+/// another.
 fn rank_launch(
     member: &Member,
     (rung, launch): (&Rung, &Launch),
@@ -249,7 +251,7 @@ fn checked(member: &mut Member, whole: &dyn PeerProblem, buffers: &[SharedBuffer
     };
     let looked = look(&mut *member.device);
     let (mut verdict, result) = member.agree(looked)?;
-    // `verdict_of_all` compares the outputs of all ranks with each other.
+    // `verdict_of_all` compares the outputs of the other ranks with this one.
     if member.rank().index == 0 && verdict.is_right() {
         verdict = whole.check_output(&result);
     }
@@ -261,9 +263,9 @@ fn checked(member: &mut Member, whole: &dyn PeerProblem, buffers: &[SharedBuffer
 enum Way {
     /// The host downloads the inputs, adds them and uploads the sum to all devices.
     Host,
-    /// Only the copies of [`Way::Host`], without the additions. The outputs keep the sums of [`Way::Host`].
+    /// The copies of [`Way::Host`] without the additions. The outputs keep the sums of [`Way::Host`].
     HostCopies,
-    /// The first device receives copies of all inputs and runs the first rung alone. Then the sums are copied back.
+    /// The first device receives copies of all inputs and runs the first rung by itself. Then the sums are copied back.
     Copies,
     /// The ranks' communicator.
     Communicator,
@@ -402,8 +404,8 @@ impl Staged {
             places.map(|((&device, &address), &copy)| ((device as i32, address), copy)).try_for_each(|(other, copy)| {
                 let first_device = (self.devices[0] as i32, copy);
                 let (to, from) = if is_input { (first_device, other) } else { (other, first_device) };
-                // SAFETY: both memory ranges have the buffer's size. The other ranks do not use them until this rank
-                // agrees that the launch is done.
+                // SAFETY: both memory ranges are as large as the buffer. The other ranks do not use them until this
+                // rank agrees that the launch is done.
                 let copied = unsafe { libcuda::copy_peer(to, from, buffer.bytes as usize, stream.as_raw().cast()) };
                 copied.map_err(|error| format!("copying between devices: {error:?}"))
             })

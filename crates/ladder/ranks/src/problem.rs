@@ -5,8 +5,8 @@ use engine::{Error, Ladder, Options, Rung};
 
 use crate::divide::{Combination, Share, Side};
 
-/// The kernel parameter of a [`PeerProblem`] with the number of the rank that the first row of blocks computes for. A
-/// device that has the buffers of all ranks launches with 0.
+/// The kernel parameter of a [`PeerProblem`] that holds the rank for which the first row of blocks computes. A device
+/// that has the buffers of all ranks launches with 0.
 pub const FIRST_RANK: &str = "first";
 
 /// A ladder whose problems several devices compute together.
@@ -26,8 +26,9 @@ pub enum SharedProblem {
     Peers(Box<dyn PeerProblem>),
 }
 
-/// A problem whose kernels access the memory of all ranks. Its buffers form groups with one buffer for each rank, and
-/// its kernels receive a table of each group's addresses. The first length of its shape is the number of ranks.
+/// A problem whose kernels access the memory of all ranks. The problem's buffers form groups with one buffer per rank,
+/// and its kernels receive a table of the addresses in each group. The first length of its shape is the number of
+/// ranks.
 pub trait PeerProblem: Problem {
     /// Compares one rank's output with the reference.
     fn check_output(&self, output: &[u8]) -> Verdict;
@@ -44,8 +45,8 @@ pub trait Divide: Problem {
     /// Returns how the ranks' results are combined into the result of the whole.
     fn combination(&self, rung: &Rung) -> Combination;
 
-    /// Returns the minimum number of pieces that a rank's share must be cut into, because kernels count elements in 31
-    /// bits.
+    /// Returns the minimum number of pieces that a rank's share must be cut into, because kernels use 31-bit element
+    /// indices.
     fn least_pieces(&self) -> usize {
         1
     }
@@ -75,7 +76,7 @@ pub struct RankProblem {
     pub problem: Box<dyn Divide>,
     /// The indices of the inputs that are the same for all ranks. They are copied from the first rank to the others.
     pub broadcast: Vec<usize>,
-    /// The problem whose result the rank has at the end, if the ranks' results are [scattered](Combination::Scatter).
+    /// The problem whose result the rank holds at the end, if the ranks' results are [scattered](Combination::Scatter).
     pub scattered: Option<Box<dyn Divide>>,
 }
 
@@ -83,8 +84,7 @@ pub struct RankProblem {
 pub struct Piece {
     /// The piece as a problem, with the same buffers.
     pub problem: Box<dyn Problem>,
-    /// The byte offsets of the piece, with the indices of their buffers. All other buffers belong to the piece as a
-    /// whole.
+    /// The byte offsets of the piece, with the indices of their buffers. All other buffers are used as a whole.
     pub offsets: Vec<(usize, u64)>,
 }
 
@@ -110,7 +110,7 @@ impl SharedLadder {
 }
 
 impl SharedProblem {
-    /// Returns the problem in the form that a single device computes.
+    /// Returns the whole problem, as a single device computes it.
     pub fn problem(&self) -> &dyn Problem {
         match self {
             Self::Divided(problem) => &**problem,

@@ -19,7 +19,7 @@ pub struct GroupRequest<'a> {
     pub whole: &'a SharedProblem,
     /// The block for all rungs. `None` selects each rung's default block.
     pub block: Option<[u32; 3]>,
-    /// The number of timed launches. `None` only checks.
+    /// The number of timed launches. `None` means that the rungs are only checked.
     pub runs: Option<u32>,
     /// The dimension along which matrices are divided.
     pub side: Side,
@@ -33,11 +33,11 @@ pub struct GroupRequest<'a> {
 pub struct Measurement {
     /// The name of the rung or the baseline.
     pub name: String,
-    /// The launch on this rank. `None` when no kernel of this program runs here.
+    /// The launch on this rank. `None` if no kernel of this program runs on this rank.
     pub launch: Option<Launch>,
     /// Whether the whole result is right in the memory of every rank.
     pub verdict: Verdict,
-    /// The times of the whole computation. Each time is that of the slowest rank. `None` without a clock.
+    /// The times of the whole computation. Each time is the slowest rank's time. `None` if the device has no clock.
     pub samples: Option<Samples>,
 }
 
@@ -56,7 +56,7 @@ pub struct GroupReport {
     pub bytes: u64,
     /// The floating-point operations of the whole problem, if it is measured in operations per second.
     pub flops: Option<u64>,
-    /// For an all-reduce, the number of bytes of each rank.
+    /// For an all-reduce, the number of bytes per rank.
     pub all_reduced: Option<u64>,
     /// The name of the communicator that combines the ranks' data.
     pub combined_by: String,

@@ -16,7 +16,7 @@ use crate::work::{self, LaunchedPiece, Planned};
 ///
 /// # Errors
 /// Returns [`EngineError::NotOffered`] when the problem cannot be divided this way, [`Error::Rank`] when a rank fails,
-/// and the errors of [`Ladder::launches`](engine::Ladder::launches). In each case no rank returns results.
+/// and the errors of [`Ladder::launches`](engine::Ladder::launches). In each case, no rank returns results.
 pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupReport, Error> {
     let GroupRequest { ladder, whole, .. } = *request;
     let Facts { bytes, flops, .. } = whole.problem().facts();
@@ -64,7 +64,7 @@ pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupR
     Ok(report)
 }
 
-/// Checks whether this number of ranks can run a request, as far as possible without devices.
+/// Checks whether this number of ranks can run a request, as far as this can be determined without devices.
 ///
 /// # Errors
 /// Returns [`EngineError::NotOffered`] when the problem cannot be divided this way or no rung remains, and the errors
@@ -88,7 +88,7 @@ fn divided(
     let refused = |why| EngineError::NotOffered(format!("{} ({}): {why}", ladder.name, whole.labels().size));
     let divided = whole.share(share, request.side).map_err(refused)?;
     let problem = &*divided.problem;
-    // Rungs that are rejected for the same reason share one line.
+    // List rungs that are rejected for the same reason in one line.
     let mut refused: Vec<(String, Vec<&str>)> = Vec::new();
     let (mut planned, mut left_out) = (Vec::new(), Vec::new());
     for rung in ladder.select(request.rungs, problem)? {

@@ -1,5 +1,5 @@
-//! The host as a communicator: it downloads the ranks' data, combines them on the CPU and uploads the result. It serves
-//! the simulator and computers without NCCL, and shows the cost of this method.
+//! The host as a communicator: it downloads the ranks' data, combines them on the CPU and uploads the result. This
+//! communicator serves the simulator and computers without NCCL, and shows the cost of combining on the host.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use crate::error::Error;
 use crate::host_memory::{HostMemory, upload};
 use crate::meeting::Meeting;
 
-/// The host instead of NCCL.
+/// The communicator that combines data on the host instead of with NCCL.
 pub(crate) struct ThroughHost;
 
 impl ThroughHost {
-    /// Runs a collective when the ranks are in one process. All ranks pass the same barriers, so no rank overwrites
-    /// data that another rank still reads.
+    /// Runs a collective if all ranks are in one process. All ranks pass the same barriers, so no rank overwrites data
+    /// that another rank still reads.
     fn run_in_memory(
         memory: &HostMemory,
         meeting: &mut Meeting,
@@ -63,7 +63,7 @@ impl ThroughHost {
     }
 }
 
-/// Runs this rank's part of a step, and waits until all ranks have finished theirs.
+/// Runs this rank's part of a step, and waits until all ranks have finished their parts.
 fn agreed(meeting: &mut Meeting, step: impl FnOnce() -> Result<(), engine::Error>) -> Result<(), Error> {
     let done = step();
     meeting.report(&done)?;

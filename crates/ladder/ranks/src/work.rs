@@ -55,7 +55,7 @@ pub(crate) fn measure(
 ) -> Result<(Verdict, Option<Samples>), Error> {
     let mut combined = combined(member, divided, planned)?;
     let done = with_buffers(member, divided, planned, &mut combined, runs);
-    // No rank frees its result while another rank may still copy to the result.
+    // No rank frees its result while another rank can still copy to the result.
     let done = member.agree(done);
     if let Some((id, _)) = combined.to {
         member.device.free(id);
@@ -99,7 +99,7 @@ fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Re
             let to = Some(range.end - range.start);
             (Collective::Scatter { ranges, element, operation }, to)
         }
-        // A single rank has the whole result in its output.
+        // The output of a single rank holds the whole result.
         Combination::Gather if rank.count == 1 => (Collective::Gather { ranges }, None),
         Combination::Gather => {
             if planned.pieces.len() > 1 && member.copies_pieces {
@@ -115,7 +115,7 @@ fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Re
         let allocated = member.device.alloc(bytes as usize);
         let id = member.agree(allocated)?;
         combined.to = Some((id, bytes));
-        // An earlier rung may have left a right result in this buffer.
+        // An earlier rung can have left a right result in this buffer.
         member.device.fill(id, POISON)?;
         if let Some(pieces) = pieces {
             combined.copies = Some((PeerCopies::new(member, id, start)?, pieces));
@@ -134,7 +134,7 @@ fn with_buffers(
     let problem = &*divided.problem;
     let Member { device, communicator, meeting, .. } = member;
     let device: &mut dyn Device = &mut **device;
-    // All ranks allocate their buffers before any rank starts to work with the others.
+    // All ranks allocate their buffers before any rank starts working with the others.
     let session = match runs {
         Some(_) => Session::timed(device, problem),
         None => Session::new(device, problem, true),
@@ -209,7 +209,7 @@ fn with_buffers(
     let mut times = Vec::new();
     if let (Some(runs), true, true) = (runs, has_clock, verdict.is_right()) {
         times = timed(&mut session, &mut **communicator, meeting, (rung, &launches), combined, runs)?;
-        // The timed launches must have computed the result that was checked.
+        // The timed launches must compute the same result as the checked launch.
         let (outputs, _) = session.outputs(launch)?;
         let is_same = result(&mut session, combined, &outputs)? == result_bytes;
         let again = Verdict::Wrong("the last timed launch has a different result from the first".to_owned());
@@ -260,7 +260,7 @@ fn timed(
             let enqueued = match &mut combined.copies {
                 Some((copies, pieces)) => {
                     copies.enqueue(stream, from, &pieces[place], is_last)?;
-                    // A rank has the whole result once all ranks have copied their pieces.
+                    // A rank holds the whole result once all ranks have copied their pieces.
                     is_last.then(|| start.enqueue(communicator, stream))
                 }
                 None => is_last.then(|| communicator.enqueue(stream, [from, to.unwrap_or(from)], &combined.whole)),
@@ -284,13 +284,13 @@ fn timed(
             times.push(time);
         }
     }
-    // Without a collective in the stream, another rank may still be copying.
+    // Without a collective in the stream, another rank might still be copying.
     meeting.barrier()?;
     start.free(session.device_and_buffers().0);
     Ok(times)
 }
 
-/// One word on each rank. The ranks sum the words in their streams before the clock starts, so that all ranks start at
+/// A word on each rank. Before the clock starts, the ranks sum these words in their streams, so that all ranks start at
 /// the same time.
 pub(crate) struct Start {
     id: BufferId,
@@ -318,7 +318,7 @@ impl Start {
     }
 }
 
-/// Returns the verdict for all ranks: the first wrong verdict, or the fact that the ranks' results differ.
+/// Returns the verdict for all ranks: the first wrong verdict, or a verdict that the ranks' results differ.
 pub(crate) fn verdict_of_all(meeting: &mut Meeting, verdict: Verdict, result: &[u8]) -> Result<Verdict, Error> {
     let hash = |bytes: &[u8]| {
         let mut hasher = DefaultHasher::new();

@@ -8,10 +8,10 @@ pub use names::{NotCompiled, dims, variant_in_words};
 pub enum Entries {
     /// A single entry, named after the rung, that supports every block.
     Any,
-    /// One entry per block, named `<rung>_<block>`, because the block is a constant of the kernel.
+    /// One entry per block, named `<rung>_<block>`, because the block is a compile-time constant of the kernel.
     PerBlock(&'static [[u32; 3]]),
-    /// Entries for each variant of the ladder's computation that the rung supports: `<rung>_<variant>`, followed by
-    /// the suffix of the inner entries. The variant `""` has no suffix.
+    /// Entries for each variant of the ladder's computation that the rung supports, named `<rung>_<variant>` and then
+    /// the suffix of the inner entries. The variant `""` adds nothing to the name.
     PerVariant(&'static [(&'static str, Entries)]),
 }
 

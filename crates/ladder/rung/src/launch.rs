@@ -3,7 +3,7 @@
 /// The maximum number of blocks of a grid in y and in z (CUDA C++ Programming Guide, "Compute Capabilities").
 const MAX_GRID_Y: u32 = 65_535;
 
-/// The properties of a device that a grid may depend on (`cudaDeviceProp` in CUDA C++).
+/// The properties of a device that a grid can depend on (`cudaDeviceProp` in CUDA C++).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceProperties {
     /// The number of streaming multiprocessors.
@@ -33,7 +33,7 @@ pub struct LaunchRequest<'a> {
 }
 
 impl LaunchRequest<'_> {
-    /// Returns a length of the shape, or 1 for a dimension that the shape does not have.
+    /// Returns a length of the shape, or 1 if the shape does not have the dimension.
     #[must_use]
     pub fn length(&self, dimension: usize) -> u64 {
         self.shape.get(dimension).copied().unwrap_or(1)
@@ -58,9 +58,9 @@ impl LaunchRequest<'_> {
         [all.min(most), 1, 1]
     }
 
-    /// Returns a grid with one block per tile of rows × columns, the first two lengths of the shape. The tiles of a row
-    /// of tiles lie along the grid's x. The rows of tiles are numbered along y and then along z, because y is limited
-    /// to 65535 blocks. The row of a block is `y + z * gridDim.y`, and some of the last rows may be beyond the problem.
+    /// Returns a grid with one block per tile of rows × columns, the first two lengths of the shape. A row of tiles
+    /// lies along x in the grid. Rows of tiles are numbered along y and then along z, because y is limited to 65535
+    /// blocks. A block's row is `y + z * gridDim.y`, and some of the last rows can be out of bounds.
     #[must_use]
     pub fn tiles(&self, rows: u32, columns: u32) -> [u32; 3] {
         let tiles = blocks(self.length(0), rows.into());
@@ -76,7 +76,7 @@ impl LaunchRequest<'_> {
     }
 }
 
-/// Returns the number of blocks for `all` elements with `each` elements per block, at least 1.
+/// Returns the number of blocks for `all` elements at `each` elements per block, but at least 1.
 fn blocks(all: u64, each: u64) -> u32 {
     u32::try_from(all.div_ceil(each).max(1)).unwrap_or(u32::MAX)
 }

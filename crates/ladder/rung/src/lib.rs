@@ -1,8 +1,8 @@
 //! The description of a ladder's rung, as data: a kernel, its launch, and its lesson.
 //!
-//! The attribute [`macro@rung`] on a kernel writes its [`Rung`] next to it, and the host reads it from there, so a rung
-//! is described in a single place. This crate has no `std`: it also compiles for `nvptx64`, where the descriptions are
-//! unused constants. It does not depend on ladders and problems.
+//! The attribute [`macro@rung`] on a kernel generates its [`Rung`] next to it, where the host reads it. So a rung is
+//! described in a single place. This crate has no `std`: it also compiles for `nvptx64`, where the descriptions are
+//! unused constants. The crate does not depend on ladders or problems.
 #![no_std]
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -41,22 +41,23 @@ pub struct Rung {
     pub block_for: Option<ChooseBlock>,
     /// Whether the kernel supports only the block [`Rung::block_for_shape`].
     pub fixed_block: bool,
-    /// The number of elements per thread, or per iteration of a thread if there are several iterations.
+    /// The number of elements per thread, or per thread and iteration if a thread makes several iterations.
     pub items_per_thread: u32,
     /// The size of each input row must be a multiple of this number of bytes.
     pub row_bytes: u64,
-    /// Returns the number of rows of a tensor map's boxes, for a variant and the name of the map's parameter. `None`
+    /// Returns the number of rows in a tensor map's boxes, for a variant and the name of the map's parameter. `None`
     /// selects the ladder's default.
     pub box_rows: fn(variant: &str, map: &str) -> Option<u32>,
     /// Returns the grid of a launch.
     pub grid: fn(&LaunchRequest<'_>) -> [u32; 3],
-    /// Returns the bytes of dynamic shared memory of a block, for a variant.
+    /// Returns the bytes of dynamic shared memory per block, for a variant.
     pub dynamic_shared: fn(block: [u32; 3], variant: &str) -> u32,
     /// Whether blocks wait for each other, so that all of them must be resident at the same time.
     pub blocks_wait: bool,
-    /// Whether the rung overwrites its input, which is then restored before the next launch.
+    /// Whether the rung overwrites its input, which must then be restored before the next launch.
     pub in_place: bool,
-    /// Whether the rung is a bound for the other rungs and not a solution: it moves the bytes without doing the work.
+    /// Whether the rung is a bound for the other rungs instead of a solution: the rung moves the bytes without doing
+    /// the work.
     pub is_bound: bool,
     /// Whether one launch computes the whole result, while other rungs of the ladder leave a last step to the host.
     pub single_pass: bool,
@@ -72,9 +73,9 @@ pub type ChooseBlock = fn(shape: &[u64]) -> [u32; 3];
 /// A speedup of a rung that the ladder's source text reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedSpeedup {
-    /// The factor. Below 1, the rung is slower.
+    /// The speedup as a factor. Below 1, the rung is slower.
     pub factor: f64,
-    /// The rung with which the rung is compared.
+    /// The rung that the speedup is relative to.
     pub over: &'static str,
 }
 
@@ -119,7 +120,7 @@ impl Rung {
         self.entries.of(variant).is_some()
     }
 
-    /// Returns the name without the number at its end.
+    /// Returns the rung's name without the number at its end.
     pub fn family(&self) -> &'static str {
         self.name.trim_end_matches(|c: char| c.is_ascii_digit())
     }

@@ -17,9 +17,9 @@ pub struct Pitfall {
     pub lesson: &'static str,
     /// What happens on a GPU, in one line.
     pub on_gpu: &'static str,
-    /// The blocks of a launch, and the threads of a block.
+    /// The number of blocks of a launch, and the number of threads per block.
     pub launch: (u32, u32),
-    /// The bytes of dynamic shared memory in the launches of the faulty kernel and of the fixed version.
+    /// The bytes of dynamic shared memory per block for the faulty kernel and for the fixed version.
     pub shared: (u32, u32),
     /// The arguments of both kernels.
     pub arguments: &'static [Argument],
@@ -64,7 +64,7 @@ pub enum Argument {
     Null,
 }
 
-/// The comment at the end of the faulty kernel's line that has the fault.
+/// The comment at the end of the faulty line in the faulty kernel.
 pub const FAULT: &str = "// fault";
 
 /// The comment at the end of the line with which the faulty line conflicts.
@@ -124,7 +124,7 @@ impl Pitfall {
         u32::try_from(place + 1).ok()
     }
 
-    /// Returns the code of the first line that ends with this mark.
+    /// Returns the code on the first line that ends with this mark.
     pub fn marked_text(&self, mark: &str) -> Option<&'static str> {
         let line = self.text.lines().map(str::trim).find(|line| line.ends_with(mark))?;
         Some(line.trim_end_matches(mark).trim_end())

@@ -1,4 +1,4 @@
-//! Atomic operations: loads, stores and read-modify-writes that other threads never see half done.
+//! Atomic operations: loads, stores and read-modify-writes that other threads never observe partially completed.
 //!
 //! CUDA's atomics have a **scope**: the set of threads among which an operation is atomic and ordered.
 //!
@@ -8,25 +8,25 @@
 //! | `device` | of one GPU | `.gpu` |
 //! | `system` | of all GPUs and the host | `.sys` |
 //!
-//! There are three layers, as upstream. The names in [`intrinsics`] contain the ordering. The functions in [`mid`] take
-//! the ordering as an argument; a constant ordering folds. The types in this module wrap `mid`. `core`'s integer
-//! atomics also work on the GPU, with the caveat below.
+//! There are three layers, as in upstream's crate. The names in [`intrinsics`] contain the ordering. The functions in
+//! [`mid`] take the ordering as an argument, which costs nothing if it is constant. The types in this module wrap
+//! `mid`. `core`'s integer atomics also work on the GPU, with the caveat below.
 //!
 //! # How they are compiled
 //!
-//! Read-modify-writes of block and device scope are LLVM's atomics. LLVM infers which memory a pointer points to and
-//! emits `atom.shared` or `atom.global`; ptxas turns an `atom` whose result is not used into `red`. A block-scope
-//! read-modify-write therefore has device scope, which is stronger; in shared memory this makes no difference. System
-//! scope uses inline assembly (`atom.relaxed.sys`, PTX ISA §9.7.13.5) with a generic address, because LLVM 22 drops the
-//! scope.
+//! Read-modify-writes of block and device scope are compiled to LLVM's atomics. LLVM infers which memory a pointer
+//! points to and emits `atom.shared` or `atom.global`; ptxas turns an `atom` whose result is not used into `red`. A
+//! block-scope read-modify-write therefore has device scope, which is stronger. In shared memory this makes no
+//! difference. System scope uses inline assembly (`atom.relaxed.sys`, PTX ISA §9.7.13.5) with a generic address,
+//! because LLVM 22 drops the scope.
 //!
 //! LLVM 22 also drops the *ordering* of a read-modify-write: `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed
 //! `atom.add` with no fence. It keeps the ordering of compare-exchanges, loads and stores. All operations here are
 //! therefore relaxed and get their ordering from fences of the same scope (PTX ISA §9.7.13.4). A fence before the
-//! operation releases, and a fence after it acquires. `SeqCst` adds a sequentially consistent fence before it (PTX ISA
-//! §8, release and acquire patterns).
+//! operation provides release semantics, and a fence after it provides acquire semantics. `SeqCst` adds a sequentially
+//! consistent fence before the operation (PTX ISA §8, release and acquire patterns).
 //!
-//! Orderings and scopes need compute capability 7.0.
+//! Orderings and scopes require compute capability 7.0.
 //!
 //! # Floats
 //!

@@ -1,9 +1,9 @@
 //! Functions that only the compiler calls.
 //!
-//! `core` compares bytes with `memcmp`. LLVM has no instructions for the remainder of floats or for conversions between
+//! `core` compares bytes with `memcmp`. On this target, LLVM cannot compile float remainders or conversions between
 //! floats and 128-bit integers, so `cuda_builder` inserts calls instead. The functions have the names of the C library
-//! and of compiler-rt, and a crate can override them with functions of the same names. Functions that are not called
-//! are not in the PTX.
+//! and of compiler-rt, and a crate can override them with functions of the same names. Functions that are not called do
+//! not appear in the PTX.
 
 #[cfg(target_arch = "nvptx64")]
 mod exported {
@@ -12,7 +12,7 @@ mod exported {
 
     use super::{f32, f64};
 
-    /// Defines functions with the C ABI that another crate may override.
+    /// Defines functions with the C ABI that another crate can override.
     macro_rules! builtins {
         ($($name:ident($($param:ident: $ty:ty),*) -> $result:ty { $($body:tt)* })*) => { $(
             #[unsafe(no_mangle)]
@@ -68,8 +68,8 @@ mod exported {
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
 unsafe fn compare(a: *const u8, b: *const u8, n: usize) -> i32 {
-    // Comparing words would need fewer steps, but testing whether an address is a multiple of 8 would make the compiler
-    // lose its address space.
+    // Comparing words would need fewer steps, but a test of whether an address is a multiple of 8 would make the
+    // compiler lose track of the address space.
     for at in 0..n {
         // SAFETY: `at < n`, and `n` bytes are valid at both addresses.
         let (x, y) = unsafe { (*a.add(at), *b.add(at)) };

@@ -4,7 +4,7 @@ use crate::gpu_only;
 
 macro_rules! capabilities {
     ($($name:ident = $number:literal;)*) => {
-        /// A compute capability. Upstream's type ends with 8.0; the newer capabilities are added here.
+        /// A compute capability. Upstream's type ends with 8.0. This crate adds the newer capabilities.
         ///
         /// For whole items, use `#[cfg(target_feature = "sm_80")]` instead.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,8 +16,8 @@ macro_rules! capabilities {
         }
 
         impl ComputeCapability {
-            /// Returns the capability that this crate is compiled for. The value is a constant, so branches on it cost
-            /// nothing. `cuda_builder` sets `CUDA_ARCH` to it.
+            /// Returns the capability that this crate is compiled for. The value is a constant, so branching on it
+            /// costs nothing. `cuda_builder` sets `CUDA_ARCH` to this capability.
             #[gpu_only]
             #[inline(always)]
             #[must_use]

@@ -1,7 +1,7 @@
 //! The mathematical functions of `f32` and `f64` that are in `std` but not in `core`: [`GpuFloat`].
 //!
-//! `min`, `max`, `abs`, `clamp`, `signum` and similar methods come from `core` and need no trait (`f32::max` becomes
-//! `max.f32`).
+//! `min`, `max`, `abs`, `clamp`, `signum` and similar methods come from `core` and do not need the trait (`f32::max`
+//! becomes `max.f32`).
 
 #[cfg(any(target_arch = "nvptx64", test))]
 mod exp;
@@ -16,12 +16,12 @@ mod exp;
 ///   measured error of 2 ulp;
 /// * **libm**: the portable code of the `libm` crate. The error is about 1 ulp, the result is the same as on the host,
 ///   and a call takes 50 to 1000 instructions. Functions that reduce large angles use local memory. Upstream calls
-///   NVIDIA's libdevice instead, which is faster and has an error of the same order, but comes only with the CUDA
+///   NVIDIA's libdevice instead, which is faster and has errors of the same order, but only comes with the CUDA
 ///   toolkit.
 ///
-/// Off the GPU, all methods use libm, so **approx** methods may differ there in the last bits.
+/// Off the GPU, all methods use libm, so the results of **approx** methods can differ there in the last bits.
 ///
-/// Where speed matters more than a few ulp, build on [`exp2`](Self::exp2), which is one instruction for `f32`.
+/// If speed matters more than a few ulp, use [`exp2`](Self::exp2), which is a single instruction for `f32`.
 pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// Returns the greatest integer that is at most `self`. Exact (`cvt.rmi`).
     #[must_use]
@@ -50,11 +50,11 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// Returns `self * a + b`, rounded once. Exact (`fma.rn`).
     #[must_use]
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// Returns the integer `n` for which `self - n * rhs` is [`rem_euclid`](Self::rem_euclid). libm.
+    /// Returns the integer `n` for which `self - n * rhs` equals [`rem_euclid`](Self::rem_euclid). libm.
     #[must_use]
     fn div_euclid(self, rhs: Self) -> Self;
-    /// Returns the least nonnegative remainder of `self` divided by `rhs`. libm, whose remainder is exact; the PTX
-    /// backend's `%` is not exact.
+    /// Returns the least nonnegative remainder of `self` divided by `rhs`. libm, whose remainder is exact, unlike the
+    /// PTX backend's `%`.
     #[must_use]
     fn rem_euclid(self, rhs: Self) -> Self;
     /// Returns `self` to the power `n`, by repeated multiplication. Each multiplication adds an error of about half an
@@ -142,13 +142,13 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
 }
 
 mod private {
-    /// Seals the trait to `f32` and `f64`, so that it can grow.
+    /// Limits the trait to `f32` and `f64`, so that methods can be added later.
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }
 
-/// The functions that differ between the GPU and the host, under the same names.
+/// Functions that have the same names on the GPU and on the host, but different implementations.
 #[cfg(target_arch = "nvptx64")]
 mod basic {
     /// Defines functions that call `core`'s math functions, which are LLVM intrinsics.
@@ -221,7 +221,7 @@ macro_rules! gpu_float {
                 round = basic::$type::round;
                 trunc = basic::$type::trunc;
                 sqrt = basic::$type::sqrt;
-                // The paths resolve to `core`'s inherent methods, which have precedence over the trait's methods.
+                // The paths resolve to `core`'s inherent methods, which take precedence over the trait's methods.
                 abs = $type::abs;
                 signum = $type::signum;
                 $($one)*

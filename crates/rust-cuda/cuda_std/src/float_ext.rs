@@ -3,7 +3,7 @@
 use crate::intrinsics as raw;
 
 mod private {
-    /// Seals the trait to `f32` and `f64`, so that it can grow.
+    /// Limits the trait to `f32` and `f64`, so that methods can be added later.
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
@@ -11,21 +11,21 @@ mod private {
 
 macro_rules! float_ext {
     ($($(#[$doc:meta])* $method:ident($($arg:ident)?) = $name64:ident, $name32:ident;)*) => {
-        /// Further functions of `f32` and `f64`. They come from [`intrinsics`](crate::intrinsics), which states their
-        /// accuracy.
+        /// Further functions of `f32` and `f64`. They come from [`intrinsics`](crate::intrinsics), whose documentation
+        /// states their accuracy.
         pub trait FloatExt: Sized + private::Sealed {
             $(
                 $(#[$doc])*
                 #[must_use]
                 fn $method(self $(, $arg: i32)?) -> Self;
             )*
-            /// Splits `self` into a fraction, which is 0 or in [0.5, 1), and an exponent of 2.
+            /// Splits `self` into a fraction, which is 0 or in [0.5, 1), and a base-2 exponent.
             #[must_use]
             fn frexp(self) -> (Self, i32);
-            /// Returns the exponent of 2 of the leading digit.
+            /// Returns the base-2 exponent of the leading digit.
             #[must_use]
             fn unbiased_exp(self) -> i32;
-            /// Returns `self` clamped to 0 to 1.
+            /// Returns `self` clamped to the range from 0 to 1.
             #[must_use]
             fn saturate(self) -> Self;
             /// Returns the sine and cosine of π times `self`.
@@ -47,7 +47,7 @@ macro_rules! float_ext {
 
             #[inline]
             fn unbiased_exp(self) -> i32 {
-                // SAFETY: the function takes only numbers, so it has no preconditions.
+                // SAFETY: the function only takes numbers, so it has no preconditions.
                 unsafe { raw::$ilogb(self) }
             }
 
@@ -62,18 +62,18 @@ macro_rules! float_ext {
             }
         }
     };
-    // libdevice's function takes the order first.
+    // libdevice's function takes the order as its first argument.
     (@method $method:ident (order) $name:ident) => {
         #[inline]
         fn $method(self, order: i32) -> Self {
-            // SAFETY: the function takes only numbers, so it has no preconditions.
+            // SAFETY: the function only takes numbers, so it has no preconditions.
             unsafe { raw::$name(order, self) }
         }
     };
     (@method $method:ident ($($arg:ident)?) $name:ident) => {
         #[inline]
         fn $method(self $(, $arg: i32)?) -> Self {
-            // SAFETY: the function takes only numbers, so it has no preconditions.
+            // SAFETY: the function only takes numbers, so it has no preconditions.
             unsafe { raw::$name(self $(, $arg)?) }
         }
     };

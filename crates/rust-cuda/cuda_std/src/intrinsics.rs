@@ -3,11 +3,11 @@
 //! Upstream declares NVIDIA's library of LLVM bitcode, which comes with the CUDA toolkit. The functions here have the
 //! same names, arguments and results, and need no toolkit:
 //! * A function that is one instruction in libdevice (rounding, conversion, `fast_…`) is the same instruction here,
-//!   with the same result bits. It runs on the GPU only.
+//!   with bit-identical results. Such a function only runs on the GPU.
 //! * Integer functions use Rust's operators, which become the same instructions.
-//! * The remaining functions come from [`GpuFloat`] or the `libm` crate. Like libdevice's functions they are accurate
-//!   to within a few ulp, but their bits differ. Functions that neither provides are implemented in this module ("made
-//!   here"), in `f64` for both types.
+//! * The remaining functions come from [`GpuFloat`] or the `libm` crate. Like libdevice's functions, they are accurate
+//!   to within a few ulp, but the last bits of their results differ. Functions that neither provides are implemented in
+//!   this module ("made here"), in `f64` for both types.
 //!
 //! # Safety
 //! A function that takes a pointer writes through it, so the caller must ensure that the pointer is valid for a write.
@@ -59,7 +59,7 @@ macro_rules! instructions {
     )*};
 }
 
-/// Defines the four rounding modes of an instruction: to nearest, toward 0, down, up. `float` is for arithmetic,
+/// Defines the four rounding modes of an instruction: to nearest, toward 0, down and up. `float` is for arithmetic,
 /// `integer` for conversions to integers.
 macro_rules! rounded {
     (float: $($name:ident $args:tt -> $out:ident $result:ty = $op:literal, $ty:literal;)*) => {$(
@@ -218,7 +218,7 @@ both! { f32:
 functions! {
     rsqrt(x: f64) -> f64 = 1.0 / GpuFloat::sqrt(x);
     frsqrt_rn(x: f32) -> f32 = (1.0 / GpuFloat::sqrt(f64::from(x))) as f32;
-    // As with the instruction, a NaN gives 0.
+    // As with the instruction, the result for a NaN is 0.
     saturatef(x: f32) -> f32 = 1.0_f32.min(x.max(0.0));
     int2double_rn(i: i32) -> f64 = f64::from(i);
     uint2double_rn(i: i32) -> f64 = f64::from(i as u32);
@@ -270,7 +270,7 @@ functions! {
     fast_sincosf(x: f32, sptr: *mut f32, cptr: *mut f32) = (*sptr, *cptr) = (fast_sinf(x), fast_cosf(x));
 }
 
-/// Returns the first part of a result and stores the second part.
+/// Returns the first part of a result and stores the second part in `to`.
 ///
 /// # Safety
 /// The caller must ensure that `to` is valid for a write.

@@ -3,7 +3,7 @@
 //! Threads print into a buffer of the context, 1 MiB by default. The driver copies the buffer to the process's standard
 //! output at the next synchronization. When the buffer is full, new text overwrites the oldest text ("CUDA C++
 //! Programming Guide", "Formatted Output"). The text of one call stays together and ends at its first zero byte. Off
-//! the GPU, the macros are `std`'s.
+//! the GPU, the macros are the same as in `std`.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -15,19 +15,18 @@
 //! # The cost of formatting
 //!
 //! * Registers: a kernel that formats integers uses at least 56 registers per thread. A kernel that formats floats uses
-//!   255, which limits its blocks to 256 threads.
-//! * Load time: the driver takes half a minute to compile Rust's formatting of floats, once.
-//! * Stack: the compiler cannot compute the stack size, so CUDA gives each thread the context's limit, 1 KiB. This is
-//!   enough for integers and strings; floats and `{:?}` of structs need more. If the stack is too small, the launch
-//!   fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. The host raises the limit before the launch:
-//!   `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, or with cust
-//!   `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
+//! 255, which limits its blocks to 256 threads. * Load time: the driver takes half a minute, once, to compile Rust's
+//! formatting of floats. * Stack: the compiler cannot compute the stack size, so CUDA gives each thread the context's
+//! limit, 1 KiB. This is enough for integers and strings. Floats and `{:?}` of structs need more. If the stack is too
+//! small, the launch fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. The host can raise the limit before the launch:
+//! `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, or with cust
+//! `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
     // Functions of the driver that every module can call.
 
-    /// Prints with a C format string. The arguments lie one after another in memory.
+    /// Prints with a C format string. The arguments are stored contiguously in memory.
     #[doc(hidden)]
     pub fn vprintf(format: *const u8, valist: *const core::ffi::c_void) -> i32;
 
@@ -43,7 +42,7 @@ unsafe extern "C" {
 pub fn print(text: core::fmt::Arguments<'_>) {
     let mut text = alloc::fmt::format(text);
     text.push('\0');
-    // The text is an argument and not the format string, so a `%` in it is printed as it is.
+    // The text is passed as an argument instead of as the format string, so a `%` in it is printed unchanged.
     let arguments = [text.as_ptr()];
     // SAFETY: both strings end with a zero byte, and the format consumes exactly one pointer.
     unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr().cast()) };
@@ -64,7 +63,7 @@ macro_rules! println {
     ($($arg:tt)*) => { $crate::print!("{}\n", ::core::format_args!($($arg)*)) };
 }
 
-/// Reports that printing needs the feature `alloc`. On the host, `#[kernel]` uses it for kernels that print.
+/// Reports that printing needs the feature `alloc`. On the host, `#[kernel]` uses this macro for kernels that print.
 #[cfg(not(feature = "alloc"))]
 #[doc(hidden)]
 #[macro_export]

@@ -1,9 +1,9 @@
 //! The standard library of GPU kernels: [rust-cuda]'s `cuda_std` for rustc's PTX backend.
 //!
-//! Upstream's crate works with upstream's compiler backend only. This crate has the same public names and signatures
-//! (of upstream's main branch, April 2026) for the part that it covers. It is written for the target
-//! `nvptx64-nvidia-cuda` of an ordinary rustc. A kernel that compiles against this crate also compiles against
-//! upstream's.
+//! Upstream's crate only works with upstream's compiler backend. For the part of upstream's API that this crate covers,
+//! it has the same public names and signatures (as of upstream's main branch in April 2026). This crate is written for
+//! the target `nvptx64-nvidia-cuda` of an ordinary rustc. A kernel that compiles against this crate also compiles
+//! against upstream's.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -25,11 +25,11 @@
 //! # Off the GPU
 //!
 //! On any other target all items type-check on stable Rust, so that `cargo check`, rustdoc and rust-analyzer work. A
-//! function that needs a GPU panics there and names itself. Floating-point math and the atomic types work everywhere.
+//! function that needs a GPU panics there with its name. Floating-point math and the atomic types work everywhere.
 //!
 //! # Features
 //!
-//! All features except `vek` are enabled by default. Upstream's crate always includes what they add.
+//! All features except `vek` are enabled by default. In upstream's crate, they are always included.
 //!
 //! | feature | adds | cost in the first device build |
 //! |---|---|---|
@@ -43,12 +43,12 @@
 //!
 //! Several threads take part in an operation such as a barrier, a shuffle or a vote. The compiler must not move such an
 //! operation into or out of a branch that only some of the threads take. LLVM calls such an operation *convergent*. In
-//! this crate all of them are LLVM intrinsics, which are declared convergent. Inline assembly is not convergent, so it
-//! is not used for collective operations.
+//! this crate, all such operations are LLVM intrinsics, which are declared convergent. Inline assembly is not
+//! convergent, so it is not used for collective operations.
 //!
 //! [rust-cuda]: https://github.com/Rust-GPU/rust-cuda
 #![no_std]
-// The table of features above links to items that exist only with the feature.
+// The feature table above links to items that only exist if the feature is enabled.
 #![cfg_attr(not(feature = "half"), allow(rustdoc::broken_intra_doc_links))]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -116,7 +116,7 @@ pub use vek;
 
 /// The names that most kernels use. `use cuda_std::prelude::*;`
 ///
-/// `address_space`, `warp` and [`MaybeUninit`](core::mem::MaybeUninit), which shared memory needs, are not in
+/// `address_space`, `warp` and [`MaybeUninit`](core::mem::MaybeUninit), which are needed for shared memory, are not in
 /// upstream's prelude. A kernel that must also compile with upstream's crate imports them by name.
 pub mod prelude {
     #[cfg(feature = "half")]

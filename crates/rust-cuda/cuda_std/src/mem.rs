@@ -1,4 +1,4 @@
-//! The heap of kernels, which is `alloc`'s allocator, and the sizes of a kernel's shared memory.
+//! The kernels' heap, from which `alloc` allocates, and the sizes of a kernel's shared memory.
 
 use crate::gpu_only;
 #[cfg(target_arch = "nvptx64")]
@@ -15,7 +15,7 @@ unsafe extern "unadjusted" {
     safe fn llvm_total_smem_size() -> u32;
 }
 
-/// Returns the bytes of dynamic shared memory of the launch: `%dynamic_smem_size` (PTX ISA §10).
+/// Returns the launch's dynamic shared memory in bytes: `%dynamic_smem_size` (PTX ISA §10).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -23,7 +23,7 @@ pub fn dynamic_smem_size() -> u32 {
     llvm_dynamic_smem_size()
 }
 
-/// Returns the bytes of shared memory of each block, static plus dynamic, rounded up to the hardware's allocation unit:
+/// Returns the shared memory of each block in bytes, static plus dynamic, rounded up to the hardware's allocation unit:
 /// `%total_smem_size` (PTX ISA §10).
 #[gpu_only]
 #[inline(always)]
@@ -35,8 +35,8 @@ pub fn total_smem_size() -> u32 {
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
     /// Allocates `size` bytes on the device's heap, aligned to 16 bytes. Returns null when the heap is full ("CUDA C++
-    /// Programming Guide", "Dynamic Global Memory Allocation"). The heap has 8 MiB unless the host sets
-    /// `CU_LIMIT_MALLOC_HEAP_SIZE`. The allocation lives until [`free`], also beyond the end of the launch.
+    /// Programming Guide", "Dynamic Global Memory Allocation"). The heap is 8 MiB unless the host sets
+    /// `CU_LIMIT_MALLOC_HEAP_SIZE`. The allocation lives until it is [freed](free), even beyond the end of the launch.
     pub fn malloc(size: usize) -> *mut c_void;
 
     /// Frees memory that [`malloc`] returned. Does nothing for null.
@@ -59,8 +59,8 @@ unsafe impl GlobalAlloc for CUDAAllocator {
             // SAFETY: `malloc` accepts any size.
             return unsafe { malloc(layout.size()).cast() };
         }
-        // SAFETY: `offset` is at most `align`, so `aligned` and `size` bytes after it are within the allocation.
-        // `offset` is at least 16, so the word that stores it fits before `aligned`.
+        // SAFETY: `offset` is at most `align`, so the `size` bytes at `aligned` are within the allocation. `offset` is
+        // at least 16, so the word that stores `offset` fits before `aligned`.
         unsafe {
             let whole = malloc(layout.size() + layout.align()).cast::<u8>();
             if whole.is_null() {

@@ -2,7 +2,7 @@
 
 use crate::gpu_only;
 
-/// Stops the kernel in a debugger: `brkpt` (PTX ISA §9.7.19.1). Without a debugger the launch fails.
+/// Stops the kernel in a debugger: `brkpt` (PTX ISA §9.7.19.1). Without a debugger, the launch fails.
 #[gpu_only]
 #[inline(always)]
 pub fn breakpoint() {
@@ -37,7 +37,8 @@ pub fn profiler_counter(counter: u32) {
 #[must_use]
 pub fn clock() -> u64 {
     let cycles;
-    // SAFETY: reading a special register has no preconditions. The block is not `pure`, because each read differs.
+    // SAFETY: reading a special register has no preconditions. The `asm!` block is not `pure`, because each read
+    // returns a different value.
     unsafe { core::arch::asm!("mov.u64 {}, %clock64;", out(reg64) cycles, options(nomem, nostack)) };
     cycles
 }

@@ -1,9 +1,9 @@
 //! The panic handler. A panic ends the launch through the driver's `__assertfail`, which prints the message, the file,
 //! the line and the thread. The host receives `CUDA_ERROR_ASSERT` ("CUDA C++ Programming Guide", "Assertion").
 //!
-//! A message is truncated when it fills the buffer. Rust's formatting makes indirect calls. For these, ptxas gives the
-//! whole kernel the registers of the most demanding function that could be called: 56, or 255 where floats are
-//! formatted. Their stack size is unknown to ptxas too, and the driver gives each thread only 1 KiB (see
+//! A message is truncated when it fills the buffer. Rust's formatting makes indirect calls. Because of these calls,
+//! ptxas gives the whole kernel the registers of the most demanding function that could be called: 56, or 255 if floats
+//! are formatted. ptxas does not know their stack size either, and the driver gives each thread only 1 KiB (see
 //! [`io`](crate::io)). The buffer of formatted messages is therefore on the heap. Panics of ordinary code avoid these
 //! costs. A message without arguments is copied. `cuda_builder` replaces `core`'s functions for an out-of-bounds index
 //! or range with the functions below. Such a kernel uses at least 24 registers per thread, or 35 if it checks an index.
@@ -12,7 +12,7 @@ use core::alloc::Layout;
 use core::fmt::{self, Write};
 use core::panic::{Location, PanicInfo};
 
-/// The bytes of a message after which it is truncated.
+/// The number of bytes after which a message is truncated.
 const LONGEST: usize = 511;
 
 struct Message {
@@ -46,7 +46,7 @@ impl Message {
         }
     }
 
-    /// Fails with a message that consists of a text, a number, a text and a number.
+    /// Fails with a message that consists of two texts, each followed by a number.
     fn fail_with(mut self, texts: [&str; 2], numbers: [usize; 2], place: Option<&Location<'_>>) -> ! {
         let _ = self.write_str(texts[0]);
         self.number(numbers[0]);
@@ -83,7 +83,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     }
 }
 
-/// Panics with a message without arguments. It also replaces `core::option::expect_failed`.
+/// Panics with a message that has no arguments. Also replaces `core::option::expect_failed`.
 #[cold]
 #[inline(never)]
 pub fn literal(text: &str, place: Option<&Location<'_>>) -> ! {

@@ -1,4 +1,4 @@
-//! State spaces: finding the memory that a pointer points to, and converting pointers between spaces.
+//! State spaces: determines which memory a pointer points to, and converts pointers between spaces.
 //!
 //! Rust's pointers are **generic**: they can address any memory, and shared and local memory are windows in the generic
 //! address space (PTX ISA §5.1).
@@ -24,13 +24,13 @@ pub enum AddressSpace {
     Global,
     /// On-chip memory with one copy per block.
     Shared,
-    /// Device memory that only the host writes, cached for uniform reads.
+    /// Device memory that only the host writes, and that is cached for uniform reads.
     Constant,
     /// The private memory of each thread: its stack.
     Local,
 }
 
-/// Returns whether `ptr` points into `address_space`: `isspacep` (PTX ISA §9.7.9). The compiler folds the call where it
+/// Returns whether `ptr` points into `address_space`: `isspacep` (PTX ISA §9.7.9). The compiler folds the call if it
 /// knows the result.
 ///
 /// # Safety

@@ -1,9 +1,8 @@
 //! Shared memory: on-chip memory with one copy per thread block, uninitialized when the block starts and discarded when
 //! it ends (PTX ISA §5.1.7).
 //!
-//! There are two ways to declare it:
-//! * a static with [`#[address_space(shared)]`](crate::address_space), if its size is known at compile time;
-//! * [`dynamic_shared_mem`], if each launch chooses its size.
+//! There are two ways to declare shared memory: * a static with [`#[address_space(shared)]`](crate::address_space), if
+//! its size is known at compile time; * [`dynamic_shared_mem`], if each launch chooses its size.
 //!
 //! ```
 //! use core::mem::MaybeUninit;
@@ -87,8 +86,8 @@ macro_rules! shared_array {
 ///
 /// # Safety
 /// Getting the pointer is safe, but using it is not. The memory is uninitialized until a thread of the block writes it.
-/// Another thread may read it only after [`sync_threads`](crate::thread::sync_threads). An access must lie within the
-/// launch's dynamic shared memory. The alignment of `T` must be at most 16.
+/// Another thread may read it only after [`sync_threads`](crate::thread::sync_threads). Every access must lie within
+/// the launch's dynamic shared memory. The alignment of `T` must be at most 16.
 #[gpu_only]
 #[inline(always)]
 #[must_use]

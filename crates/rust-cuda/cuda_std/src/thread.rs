@@ -5,7 +5,8 @@
 //! the blocks have three dimensions; `x` varies fastest.
 //!
 //! Indices and dimensions are special registers (PTX ISA §10: `%tid`, `%ntid`, `%ctaid`, `%nctaid`), counted in threads
-//! and blocks. LLVM knows their ranges, so conversions to `usize` need no sign extension and comparisons fold.
+//! and blocks. LLVM knows their ranges, so conversions to `usize` need no sign extension, and some comparisons are
+//! folded.
 
 use crate::gpu_only;
 #[cfg(feature = "glam")]
@@ -80,7 +81,7 @@ pub fn block_idx() -> UVec3 {
     UVec3::new(block_idx_x(), block_idx_y(), block_idx_z())
 }
 
-/// Returns the threads per block in each dimension (`%ntid`).
+/// Returns the number of threads per block in each dimension (`%ntid`).
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -88,7 +89,7 @@ pub fn block_dim() -> UVec3 {
     UVec3::new(block_dim_x(), block_dim_y(), block_dim_z())
 }
 
-/// Returns the blocks in the grid in each dimension (`%nctaid`).
+/// Returns the number of blocks in the grid in each dimension (`%nctaid`).
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -96,8 +97,8 @@ pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
 }
 
-/// Returns this thread's linear index in the launch, whatever the dimensions. Every thread has a different index, from
-/// 0 to the number of threads - 1. Blocks are numbered with x fastest, and so are the threads of a block.
+/// Returns this thread's linear index in the launch, for any number of dimensions. Every thread has a different index,
+/// from 0 to the number of threads - 1. Both the blocks and the threads of a block are numbered with x varying fastest.
 ///
 /// The index wraps in a launch of more than 2^32 threads. [`index_1d`] is cheaper in a one-dimensional launch.
 #[inline(always)]
@@ -134,7 +135,7 @@ pub fn index_3d() -> UVec3 {
     UVec3::new(x, y, position(block_idx_z(), block_dim_z(), thread_idx_z()))
 }
 
-/// Only the x position can exceed 2^32. Wrapping costs nothing there and, unlike an overflow check, keeps debug builds
+/// Only the x position can exceed 2^32. Wrapping there costs nothing and, unlike an overflow check, keeps debug builds
 /// of all kernels free of panics.
 #[inline(always)]
 fn position(block: u32, threads: u32, thread: u32) -> u32 {
@@ -150,7 +151,7 @@ pub fn first() -> bool {
     numbers == [0; 6]
 }
 
-/// Returns the threads per warp: 32 on every GPU so far (`WARP_SZ`).
+/// Returns the number of threads per warp: 32 on every GPU so far (`WARP_SZ`).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -163,8 +164,8 @@ pub fn warp_size() -> u32 {
 /// After the barrier, every thread of the block sees the writes to shared and global memory that the block's threads
 /// made before it.
 ///
-/// All threads of the block that have not exited must reach the same call. If only some of them take a branch with the
-/// call, the block hangs or continues with partially written memory.
+/// All threads of the block that have not exited must reach the same call. If only some of them take a branch that
+/// contains the call, the block hangs or continues with partially written memory.
 #[gpu_only]
 #[inline(always)]
 pub fn sync_threads() {
@@ -221,7 +222,7 @@ pub fn system_fence() {
     llvm_membar_sys();
 }
 
-/// Suspends the thread for about `nanos` nanoseconds: between 0 and twice `nanos`, at most 1 ms. `nanosleep.u32` (PTX
+/// Suspends the thread for about `nanos` nanoseconds (between 0 and twice `nanos`, at most 1 ms): `nanosleep.u32` (PTX
 /// ISA §9.7.19.2, sm_70 and newer). Use it for back-off in a spin loop.
 #[gpu_only]
 #[inline(always)]

@@ -1,7 +1,7 @@
-//! Collective operations of the 32 threads of a warp, from register to register.
+//! Collective operations of the 32 threads of a warp, which move data from register to register.
 //!
 //! A thread's index in its warp is its **lane**, 0 to 31. Bit `i` of a `mask` stands for lane `i`. An operation with a
-//! mask first waits until every lane in the mask reaches it. Each of those lanes must call it with the same mask.
+//! mask first waits until every lane in the mask reaches it. All these lanes must call it with the same mask.
 
 use crate::gpu_only;
 
@@ -37,7 +37,7 @@ pub fn lane_id() -> u32 {
 
 /// Returns the lanes that execute this call together: `activemask.b32` (PTX ISA §9.7.13.11).
 ///
-/// Threads on the same path need not run together, so the mask does not tell which lanes take a branch. To find those
+/// Threads on the same path need not run together, so the mask does not show which lanes take a branch. To find those
 /// lanes, call [`warp_vote_ballot`] before the branch.
 #[gpu_only]
 #[inline(always)]

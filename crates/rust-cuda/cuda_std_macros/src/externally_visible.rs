@@ -1,4 +1,4 @@
-//! `#[externally_visible]`: only checks the function, because rustc exports every `no_mangle` function.
+//! `#[externally_visible]`: only checks the function, because rustc already exports every `no_mangle` function.
 
 use crate::common::{Function, errors_before, has_no_mangle};
 use proc_macro2::TokenStream;

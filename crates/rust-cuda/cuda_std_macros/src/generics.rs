@@ -1,16 +1,16 @@
-//! Finds const generics that a static uses, which Rust does not allow.
+//! Finds uses of const generics in a static, which Rust does not allow.
 //!
-//! rustc reports them without suggesting a fix. An attribute sees only its static, so this module reads the surrounding
-//! code from the source file.
+//! rustc reports such uses without suggesting a fix. An attribute only sees its static, so this module reads the
+//! surrounding code from the source file.
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use std::fs;
 
-/// Replaces the use of the name in the tokens of the file, because those tokens have no positions.
+/// A mark that replaces the use of the name in the tokens of the file, because those tokens have no positions.
 const MARK: &str = "__cuda_std_use";
 
 /// Returns the first name in `tokens` that is a const generic of an enclosing function or `impl` block. Returns `None`
-/// if the source cannot be read, as in rust-analyzer; then only rustc reports an error.
+/// if the source cannot be read, as in rust-analyzer. In that case, only rustc reports an error.
 pub(crate) fn first_use(tokens: TokenStream) -> Option<Ident> {
     if !proc_macro::is_available() {
         return None;
@@ -31,8 +31,8 @@ fn is_generic(name: &str, span: Span) -> Option<bool> {
     is_generic_at(&text, name, start)
 }
 
-/// Returns whether `name` at the byte offset `start` of a file is a const generic, or `None` if the file does not show
-/// it.
+/// Returns whether `name` at the byte offset `start` of a file is a const generic, or `None` if this cannot be
+/// determined from the file.
 fn is_generic_at(text: &str, name: &str, start: usize) -> Option<bool> {
     let after = text.get(start..)?.strip_prefix(name)?;
     // Most files do not declare such a generic, and parsing their tokens is the slowest step.
@@ -55,7 +55,7 @@ fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
     // Whether the tokens belong to the header of a function or an `impl` block, and whether this header declares the
     // name.
     let (mut in_header, mut in_generics, mut after_const) = (false, false, false);
-    // The punctuation before the token, and whether an attribute macro may rewrite the item.
+    // The punctuation before the token, and whether an attribute macro could rewrite the item.
     let (mut before, mut is_rewritten) = (None, false);
     for token in tokens {
         let is_const = matches!(&token, TokenTree::Ident(ident) if ident == "const");
@@ -79,7 +79,7 @@ fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
                 let is_braced = group.delimiter() == Delimiter::Brace;
                 if let Some(found) = declaration(group.stream(), name) {
                     let found = found.or((is_braced && in_header && in_generics).then_some(true));
-                    // A macro may turn a generic into a constant.
+                    // A macro can turn a generic into a constant.
                     marked = Some(found.map(|is_generic| is_generic && !is_rewritten && before != Some('!')));
                 }
                 if is_braced {

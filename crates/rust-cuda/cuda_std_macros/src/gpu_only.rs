@@ -1,4 +1,5 @@
-//! `#[gpu_only]`: compiles the body for the GPU only. On every other target, the function panics with the reason.
+//! `#[gpu_only]`: compiles a function's body for the GPU only. On every other target, the function panics with the
+//! reason.
 
 use crate::common::{Function, errors_before};
 use proc_macro2::TokenStream;

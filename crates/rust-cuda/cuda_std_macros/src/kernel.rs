@@ -1,4 +1,4 @@
-//! `#[kernel]`: checks that a function can be an entry point, then gives it the entry ABI.
+//! `#[kernel]`: checks that a function can be an entry point, and gives it the entry-point ABI.
 
 use crate::common::{Errors, Function, errors_before, has_no_mangle};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -25,8 +25,8 @@ pub(crate) fn expand(hints: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Checks everything that the tokens alone show. The compiler checks that parameters are `Copy`, in the code that
-/// [`entry_point`] generates.
+/// Checks everything that can be determined from the tokens. The code that [`entry_point`] generates makes the compiler
+/// check that parameters are `Copy`.
 fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
     let signature = &function.sig;
     let name = &signature.ident;
@@ -57,7 +57,7 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
         reject(clause, "a kernel has no `where` clause, because it has no generics: remove it".into());
     }
     if let ReturnType::Type(_, ty) = &signature.output {
-        // `-> ()` is the same as no return type.
+        // `-> ()` is equivalent to no return type.
         if !matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
             reject(
                 &signature.output,
@@ -108,7 +108,7 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
     errors.into_result()
 }
 
-/// Generates the function twice, for the GPU and for other targets, and the checks of its parameters once.
+/// Generates the function twice, for the GPU and for other targets, and the checks of its parameters only once.
 fn entry_point(function: &Function) -> TokenStream {
     // The generated code adds `no_mangle` itself, for the GPU only.
     let attrs = function.attrs.iter().filter(|attr| !has_no_mangle(attr)).collect::<Vec<_>>();
@@ -163,9 +163,9 @@ fn entry_point(function: &Function) -> TokenStream {
             // All threads share this slice, but LLVM would treat a `&mut` as the only way to access its elements.
             (quote!(*mut #element), quote!(from_raw_parts_mut(#data, #len)))
         } else {
-            // No code writes through a `&[T]`, so LLVM can load its elements through the read-only cache. A parameter
-            // of type `&[T; 0]` tells LLVM that the memory is read-only. The type has no length, and for an empty slice
-            // it requires no valid memory.
+            // No code writes through a `&[T]`, so its elements can be loaded through the read-only cache. A parameter
+            // of type `&[T; 0]` tells LLVM that the memory is read-only. With this type, no length is passed, and an
+            // empty slice requires no valid memory.
             let lifetime = &reference.lifetime;
             (quote!(&#lifetime [#element; 0]), quote!(from_raw_parts(#data.as_ptr(), #len)))
         };
@@ -202,7 +202,7 @@ fn entry_point(function: &Function) -> TokenStream {
 /// The names and types of a kernel's parameters. `cuda_builder` writes them into the PTX as comments.
 ///
 /// The text has the form `0 [] a: &[f32] | 2 sum: *mut f32`. Each parameter has its index in the PTX. Slices have
-/// brackets, which contain the bytes of an element if the type does not show them: `0 [4] a: &[Color]`.
+/// brackets, which contain the size of an element in bytes if the type does not show it: `0 [4] a: &[Color]`.
 #[derive(Default)]
 struct Description {
     text: String,
@@ -302,7 +302,7 @@ fn in_checks(checks: &TokenStream) -> TokenStream {
                 const IS_WIDE: bool = false;
             }
             impl<T: ?Sized> Thin for Parameter<T> {}
-            // An inherent item has precedence over a trait item of the same name.
+            // An inherent item takes precedence over a trait item of the same name.
             impl<T: ?Sized> Parameter<&T> {
                 const IS_WIDE: bool = ::core::mem::size_of::<&T>() > ::core::mem::size_of::<usize>();
             }
@@ -356,8 +356,8 @@ fn without_grid_constant(input: &FnArg) -> FnArg {
     input
 }
 
-/// Returns the reference and the element type of `&[T]` or `&mut [T]`. Such a slice is two parameters, as in upstream's
-/// kernels: the pointer and the length.
+/// Returns the reference and the element type of `&[T]` or `&mut [T]`. As in upstream's kernels, such a slice becomes
+/// two parameters: the pointer and the length.
 fn slice(ty: &Type) -> Option<(&TypeReference, &Type)> {
     match ty {
         Type::Group(group) => slice(&group.elem),
@@ -381,7 +381,7 @@ const WIDE: &str = "a kernel parameter is a wide pointer, with a length or a vta
                     argument: write a slice as `&[T]` or `&mut [T]`, which are two arguments, a pointer and a length, \
                     and pass anything else as a pointer and separate parameters";
 
-/// One of upstream's hints, such as `grid_dim = 2d`. It is checked and then ignored, as upstream does.
+/// One of upstream's hints, such as `grid_dim = 2d`. The hint is checked and then ignored, as in upstream.
 struct Hint;
 
 impl Parse for Hint {

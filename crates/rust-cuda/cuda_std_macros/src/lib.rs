@@ -2,8 +2,8 @@
 //! [`macro@externally_visible`]. Use them through `cuda_std`, which re-exports all four.
 //!
 //! They have upstream rust-cuda's names and accept the same input, but expand to code for rustc's `nvptx64-nvidia-cuda`
-//! backend. The expansion consists of ordinary attributes and ABIs of the language. On every other target the same
-//! items become ordinary Rust, so that `cargo check`, rustdoc and rust-analyzer work without a GPU toolchain.
+//! backend. The expansion only uses ordinary attributes and ABIs of the language. On every other target, the same items
+//! become ordinary Rust, so that `cargo check`, rustdoc and rust-analyzer work without a GPU toolchain.
 
 use proc_macro::TokenStream;
 
@@ -31,8 +31,8 @@ mod kernel;
 /// ```
 ///
 /// For `nvptx64` the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, an `.entry` of the PTX module (PTX
-/// ISA §11.2.1). This ABI is unstable: the crate needs `feature(abi_ptx)`, which `cuda_builder` passes. For any other
-/// target it stays an ordinary function.
+/// ISA §11.2.1). This ABI is unstable, so the crate needs `feature(abi_ptx)`, which `cuda_builder` passes. For any
+/// other target, the function stays an ordinary function.
 ///
 /// A kernel
 /// * is an `unsafe fn`: nothing checks that the launch fits what the kernel reads and writes;
@@ -73,7 +73,7 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// rustc does not support address spaces. For `nvptx64` the attribute therefore marks the static with the link section
 /// `.shared` or `.constant`, which `cuda_builder` turns into the address space (PTX ISA §5.1). A build without this
-/// step would leave the static in global memory, where all blocks share one copy. For any other target the attribute
+/// step would leave the static in global memory, where all blocks share one copy. For any other target, the attribute
 /// has no effect.
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
@@ -82,8 +82,8 @@ pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Compiles a function's body for the GPU only. On other targets, a call panics with the function's name.
 ///
-/// The signature stays the same on all targets, so that callers type-check on the host. Only an explicit ABI is dropped
-/// off the GPU.
+/// The signature stays the same on all targets, so that callers type-check on the host. Only an explicit ABI is removed
+/// on other targets.
 ///
 /// ```
 /// use core::arch::asm;
@@ -104,8 +104,8 @@ pub fn gpu_only(attr: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Keeps a `#[unsafe(no_mangle)]` device function in the PTX even if no kernel calls it.
 ///
-/// Upstream's backend needs this attribute. rustc keeps every exported function, so here the attribute only checks that
-/// the function is exported.
+/// Upstream's backend needs this attribute. rustc keeps every exported function, so in this crate the attribute only
+/// checks that the function is exported.
 #[proc_macro_attribute]
 pub fn externally_visible(attr: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(attr.into(), item.into()).into()
@@ -118,12 +118,13 @@ mod common {
     use syn::parse::{Parse, ParseStream};
     use syn::{Attribute, Meta, Signature, Visibility};
 
-    /// A function whose body stays unparsed: parsing it would be the slowest step, and the compiler parses it anyway.
+    /// A function whose body is not parsed, because parsing it would be the slowest step and the compiler parses it
+    /// anyway.
     pub(crate) struct Function {
         pub(crate) attrs: Vec<Attribute>,
         pub(crate) vis: Visibility,
         pub(crate) sig: Signature,
-        /// The body with its braces.
+        /// The body, including its braces.
         pub(crate) block: TokenStream,
     }
 

@@ -68,7 +68,7 @@ impl Calls {
         self.begin_turn(warp_id)
     }
 
-    /// Removes each of the lanes from its innermost call for which `is_left` holds.
+    /// Removes each of `lanes` from the innermost of its calls for which `is_left` holds.
     fn leave(&mut self, warp: (u64, u32), mut lanes: u32, is_left: impl Fn(Site) -> bool) {
         let Some(calls) = self.warps.get_mut(&warp) else { return };
         for (_, call_lanes) in calls.iter_mut().rev().filter(|(site, _)| is_left(*site)) {

@@ -51,7 +51,7 @@ pub(super) trait Checker: Send {
         false
     }
 
-    /// Returns the lanes whose last access was outside the object that their address was made for.
+    /// Returns the lanes whose last access was outside the object from which their address was computed.
     fn outside(&self) -> u32 {
         0
     }

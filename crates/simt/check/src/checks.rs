@@ -14,7 +14,7 @@ use simt::run::FaultKind;
 macro_rules! every_sanitizer {
     ($make:ident) => {
         $make! {
-            /// Accesses outside the object that the address was made for.
+            /// Accesses outside the object from which the address was computed.
             memory::Memory;
             /// Values that depend on memory or registers that no thread has written.
             init::Init;
@@ -82,16 +82,16 @@ impl fmt::Display for Check {
     }
 }
 
-/// Options that change checks: reporting what CUDA allows, allowing more, or giving advice.
+/// Options that make checks stricter or more lenient, or add hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Extra {
     /// Memory that is still allocated when its context ends. Only simt's driver has contexts.
     Leaks,
-    /// Barriers that CUDA allows but that are suspect. Threads may end before a barrier that others of their block wait
-    /// at. Warps of a block may wait at different copies of a barrier that is one barrier in the source.
+    /// Uses of barriers that CUDA allows but that are suspicious: threads that end before a barrier at which other
+    /// threads of their block wait, and warps that wait at different copies of one source barrier.
     Barriers,
-    /// Only the races of PTX, where volatile accesses are relaxed atomic accesses. In CUDA C++ and Rust they are not
-    /// atomic.
+    /// Only races by the rules of PTX, in which volatile accesses are relaxed atomic accesses. In CUDA C++ and Rust,
+    /// volatile accesses are not atomic.
     PtxVolatile,
     /// Hints about synchronization: fences, scopes and barriers that could be weaker. This option runs the launch many
     /// times.
@@ -171,7 +171,7 @@ impl Checks {
         self.0 >> (Check::ALL.len() + extra as usize) & 1 != 0
     }
 
-    /// Returns the set with an option added, and with the check that the option belongs to.
+    /// Returns the set with an option and its check added.
     #[must_use]
     pub fn with_extra(self, extra: Extra) -> Self {
         Self(self.0 | 1 << (Check::ALL.len() + extra as usize)).with(extra.check())

@@ -54,7 +54,7 @@ impl Style {
 pub struct Diagnostic {
     /// The check that found the error.
     check: Option<Check>,
-    /// Whether it is a warning instead of an error.
+    /// Whether the diagnostic is a warning instead of an error.
     is_warning: bool,
     title: String,
     /// The place and its label.
@@ -82,7 +82,7 @@ impl Diagnostic {
         groups.iter().map(|group| Self::of_group(group)).collect()
     }
 
-    /// Returns the diagnostic of findings that are alike.
+    /// Returns one diagnostic for a group of similar findings.
     fn of_group(group: &[&Finding]) -> Self {
         // The fix for the threads that are farthest apart also covers the other threads.
         let farthest = group.iter().rev().max_by_key(|finding| distance(finding));
@@ -279,7 +279,7 @@ impl Diagnostic {
         if !self.help.is_empty() {
             group = group.element(Level::HELP.message(wrap(&self.help, indent)));
         }
-        // The renderer writes dots beyond its width where it cuts lines.
+        // When the renderer cuts a line, it adds dots beyond this width.
         let width = style.width.saturating_sub(2 * "...".len());
         let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(width).render(&[group]) + "\n"

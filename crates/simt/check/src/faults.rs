@@ -20,7 +20,7 @@ pub(crate) fn fault_message(fault: &Fault) -> Option<String> {
     }
 }
 
-/// Returns the fix for such a fault.
+/// Returns the fix for a fault of this check.
 pub(crate) fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
         FaultKind::UnnamedLanes { .. } => NAME_ALL_LANES,

@@ -25,11 +25,11 @@ use simt::{demangled, variable};
 /// An error that a check found at one place or one pair of places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// The check that found it.
+    /// The check that found the error.
     pub check: Check,
     /// What is wrong: `write of 4 bytes races with a read of 4 bytes by another warp of the block`.
     pub what: String,
-    /// The action of the thread, if [`Finding::what`] does not name it alone: `write of 4 bytes`.
+    /// The action of the thread, if [`Finding::what`] contains more than the action: `write of 4 bytes`.
     #[serde(skip)]
     pub action: Option<String>,
     /// The kernel, demangled.
@@ -159,7 +159,7 @@ pub(super) struct Findings {
     /// What could not be checked, in a sentence.
     pub(super) note: Option<String>,
     found: Vec<Found>,
-    /// By kind, by the places in the text, and by the active calls.
+    /// The indices of the findings, by kind, by the places in the text, and by the active calls.
     known: HashMap<(&'static str, Site, Option<Site>, u64), usize>,
     /// The number of occurrences of findings that are not kept.
     left_out: u64,
@@ -174,7 +174,7 @@ struct Found {
     times: u64,
     /// The active calls of its thread, innermost first.
     calls: Vec<Site>,
-    /// Whether it is a note instead of an error.
+    /// Whether the finding is a note instead of an error.
     is_note: bool,
 }
 
@@ -304,8 +304,8 @@ impl Findings {
     }
 }
 
-/// Returns the calls that lead to a function, innermost first, as long as the program has only one call of each
-/// function.
+/// Returns the calls that lead to a function, innermost first, for as long as each function is called at only one place
+/// in the program.
 fn only_calls(program: &Program, site: Site) -> Vec<Site> {
     let mut function = site.function;
     let call = |function: u32| {
@@ -353,7 +353,7 @@ impl Finding {
             FaultKind::BadFree { address } => (fault.kind.to_string(), Some(*address), None),
             kind => (fault_message(fault).unwrap_or_else(|| kind.to_string()), None, None),
         };
-        // The text of a fault has the fix after a semicolon.
+        // In the text of a fault, the fix follows a semicolon.
         let (what, help) = match (help(fault), what.split_once("; ")) {
             ("", Some((what, help))) => (what.to_owned(), help.to_owned()),
             (help, _) => (what, Language::of(fault.origin.as_ref()).fill(help)),

@@ -3,7 +3,8 @@
 //! The launch first runs twice with only the check `race`. Then it runs once for each fence, scope and barrier: the
 //! clocks of `race` treat this instruction as weaker, and the simulator executes it unchanged. If no accesses lose
 //! their order, the instruction becomes a hint and stays weaker in the following runs. So if one of two barriers
-//! suffices, only one is called unnecessary. All runs are undone. [`trial`](super::race::trial) describes a run.
+//! suffices, only one is reported as unnecessary. The changes of each run are undone. [`trial`](super::race::trial)
+//! describes a run.
 //!
 //! ScopeAdvice does this on GPUs (Nayak and Basu, "Over-synchronization in GPU Programs", MICRO 2024). ScopeAdvice
 //! instruments machine code, and infers from the accesses which scope each operation needs. simt instead recomputes the
@@ -19,8 +20,8 @@
 //! - The effects of a full fence beyond happens-before. A fence between a store and a load of another location is not
 //!   judged. Other patterns, such as independent reads of independent writes, are not recognized.
 //! - The effects of barriers beyond the order of accesses: convergence of lanes, running blocks of a cluster, the order
-//!   of messages, and time. Barriers are not judged in kernels that read a clock. Warp barriers are not judged in
-//!   kernels with `activemask` or matrix instructions. Cluster barriers are not judged where blocks access each other's
+//!   of printed messages, and time. Barriers are not judged in kernels that read a clock. Warp barriers are not judged in
+//!   kernels with `activemask` or matrix instructions. Cluster barriers are not judged if blocks access each other's
 //!   shared memory.
 //! - Mbarriers, asynchronous copies and proxy fences are not judged. The hints never suggest a warp barrier in place of
 //!   a barrier.
@@ -99,7 +100,7 @@ struct Candidate {
 }
 
 /// Returns a sentence for each instruction of a launch that could be weaker, if the checks include [`Extra::Weaker`].
-/// Tries the usual order, a round-robin order and `orders` random orders, at least [`MIN_ORDERS`].
+/// Tries the usual order, a round-robin order and `orders` random orders, but at least [`MIN_ORDERS`] random orders.
 pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
     if !checks.has_extra(Extra::Weaker) {
         return Vec::new();
@@ -160,7 +161,8 @@ fn hints_in(
     Ok(hints)
 }
 
-/// Runs a launch with some instructions weaker, and undoes it. Returns `None` if the launch faults.
+/// Runs a launch while `race` treats the instructions in `weaker` as weaker, and then restores the saved state. Returns
+/// `None` if the launch faults.
 fn trial(
     simulator: &mut Simulator,
     launch: &Launch<'_>,
@@ -184,7 +186,7 @@ fn not_tried(why: &str) -> String {
     format!("weaker: nothing was tried: {why}")
 }
 
-/// Returns the reason why a launch cannot be judged, if it does something that `race` does not check.
+/// Returns why a launch cannot be judged because it does something that `race` does not check, or `None` otherwise.
 fn unsupported(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
     let is_texture = |inst: &Inst| matches!(inst.op, Op::Memory(Memory::Texture(_)));
     if launch.blocks.is_some() {
@@ -253,7 +255,7 @@ fn opcode<'l>(launch: &Launch<'l>, site: Site) -> &'l str {
     text.split([' ', '\t', '\n', '\r', ';']).next().unwrap_or_default()
 }
 
-/// Describes a weaker form in a sentence. `scope` is a scope that is enough, or `None` if the instruction orders
+/// Describes a weaker form in a sentence. `scope` is the scope that suffices, or `None` if the instruction orders
 /// nothing.
 fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope: Option<Scope>) -> String {
     let opcode = opcode(launch, site);
@@ -267,7 +269,7 @@ fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope:
         Kind::WarpBarrier => "the warp barrier".to_owned(),
         Kind::ClusterBarrier => "the cluster barrier".to_owned(),
     };
-    // The scope `.sys` is for threads outside the launch.
+    // The scope `.sys` also includes threads outside the launch.
     let unless = match kind {
         Kind::Fence(Scope::Sys) | Kind::Access(Scope::Sys) => {
             ", unless the host or another GPU accesses the memory during the launch"

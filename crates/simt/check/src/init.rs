@@ -55,7 +55,8 @@ pub(super) struct Init {
     findings: Findings,
     lives: Arc<RegisterLives>,
     device: Arc<Mutex<Unwritten>>,
-    /// Whether device memory is tracked. It is not if the program has instructions that write it without an event.
+    /// Whether device memory is tracked: false if the program has instructions that write device memory without an
+    /// event.
     follows_device: bool,
     /// Whether functions have frames in local memory.
     has_frames: bool,
@@ -133,8 +134,8 @@ impl Init {
         &mut self.warp().taints
     }
 
-    /// Returns the shadow of the shared memory of the cluster's block with this rank, or of the current block without a
-    /// rank.
+    /// Returns the shadow of a block's shared memory: of the cluster's block with this rank, or of the current block if
+    /// `rank` is `None`.
     fn shared(&mut self, rank: Option<u32>) -> Option<&mut SharedShadow> {
         let other = rank.and_then(|rank| self.block.cluster.get(rank as usize).copied());
         match other.filter(|block| *block != self.warp_id.block) {

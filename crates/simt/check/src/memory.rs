@@ -1,20 +1,21 @@
-//! The sanitizer `memory`: accesses outside the object that their address was made for.
+//! The sanitizer `memory`: accesses outside the object from which their address was computed.
 //!
 //! # Algorithm
 //!
 //! The simulator itself faults at addresses outside all allocations. This sanitizer finds addresses that hit another
 //! object. It follows pointers as CompCert's memory model does (Leroy and Blazy, "Formal Verification of a C-like
 //! Memory Model", JAR 2008): an address belongs to the object from which it was computed. For each instruction, a
-//! static analysis finds the parameters and variables that its address can come from ([`provenance`]). The arguments of
-//! a launch give the allocation of each parameter. compute-sanitizer's memcheck compares an address with all
-//! allocations, so it misses an access that hits a neighbor.
+//! static analysis finds the parameters and variables from which its address can be computed ([`provenance`]). The
+//! arguments of a launch determine the allocation of each parameter. compute-sanitizer's memcheck compares an address
+//! with all allocations, so it misses an access that hits a neighbor.
 //!
 //! # What it can miss
 //!
 //! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the
 //!   simulator's general checks apply to it.
 //! - Accesses to another part of the same object, such as the next row of a matrix.
-//! - Textures, surfaces, `tensormap.replace` and mbarrier instructions have only the simulator's general checks.
+//! - Wrong addresses of textures, surfaces, `tensormap.replace` and mbarrier instructions: only the simulator's general
+//!   checks apply to them.
 
 mod provenance;
 
@@ -78,7 +79,7 @@ pub(super) struct Memory {
     facts: Arc<LaunchFacts>,
     findings: Findings,
     provenance: Arc<Provenance>,
-    /// By the number of the source.
+    /// The objects of each source, by its number.
     objects: Vec<Vec<Object>>,
     /// The address and size of the module's variables, by their numbers.
     variables: HashMap<u64, (u64, u64)>,
@@ -229,7 +230,7 @@ impl Memory {
         });
     }
 
-    /// Checks an access by the address with this role in its instruction.
+    /// Checks an access whose address has this role in its instruction.
     fn check_access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, role: Role) {
         let index = self.sites[site.function as usize][site.pc as usize][role as usize];
         if index == 0 {
@@ -342,7 +343,7 @@ impl Checker for Memory {
     }
 
     fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
-        // Events do not give the addresses that matrix products read.
+        // Events do not contain the addresses that matrix products read.
         let Issue { lane, from, to: Some(to), bytes, mbarrier, tensor } = *issue else { return };
         let mut check = |(space, address): (Space, u64), bytes: u32, kind: AccessKind, role: Role| {
             let access = Access {

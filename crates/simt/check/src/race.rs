@@ -3,11 +3,11 @@
 //! # Algorithm
 //!
 //! The check computes happens-before with vector clocks, as FastTrack (Flanagan and Freund, PLDI 2009) and
-//! ThreadSanitizer do. Each warp has a clock. Each thread knows a clock of every other thread: the accesses of that
-//! thread up to this clock happened before the next access of this one. Barriers, `__syncwarp()`, releases and acquires
-//! transfer this knowledge ([`threads`], [`clocks`], [`locations`]), limited by their scopes. The last accesses to each
-//! byte are kept ([`shadow`], [`words`]). A new access is compared with the kept accesses that its thread does not know
-//! ([`actor`]). So a finding does not depend on which of two unordered accesses runs first.
+//! ThreadSanitizer do. Each warp has a clock. Each thread knows a clock of every other thread: accesses of the other
+//! thread up to that clock happened before the next access of this thread. Barriers, `__syncwarp()`, releases and
+//! acquires transfer this knowledge ([`threads`], [`clocks`], [`locations`]), limited by their scopes. The last
+//! accesses to each byte are kept ([`shadow`], [`words`]). A new access is compared with the kept accesses that its
+//! thread does not know ([`actor`]). So a finding does not depend on which of two unordered accesses runs first.
 //!
 //! Two rules go beyond the memory model of PTX. Volatile accesses are not atomic unless threads spin on the memory
 //! ([`patterns`]). Critical sections are compared in both orders ([`locks`]). docs/sanitizers.md describes these rules.
@@ -17,8 +17,8 @@
 //! - Races on paths that this run does not take.
 //! - Races that the order of this run hides, because a lock (except as described in [`locks`]) or an atomic operation
 //!   happens to run first.
-//! - A race with one of more than five readers or writers of a word, or with one of more than four accesses to a line
-//!   ([`words`], [`shadow`]).
+//! - Some races on a word with more than five readers or writers, or on a line with more than four accesses ([`words`],
+//!   [`shadow`]).
 //! - Accesses through textures and surfaces.
 //! - The order of two `fence.sc`, unless the kernel itself orders them.
 //!
@@ -89,7 +89,7 @@ pub(super) struct Race {
     /// The blocks of the cluster that started last.
     cluster: Arc<[u64]>,
     hits: Vec<Hit>,
-    /// The state of a trial run for hints, if this is one.
+    /// The state of the trial, if this run is a trial for hints.
     trial: Option<Trial>,
 }
 

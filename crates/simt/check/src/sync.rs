@@ -50,8 +50,8 @@ pub(super) struct Sync {
 }
 
 impl Sync {
-    /// Creates the check of a launch. It also looks for [`Extra::Barriers`](super::Extra::Barriers) if they are
-    /// enabled.
+    /// Creates the check of a launch. The check also reports [`Extra::Barriers`](super::Extra::Barriers) if that option
+    /// is enabled.
     pub(super) fn new(_: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         Self {
             findings: Findings::default(),

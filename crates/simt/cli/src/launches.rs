@@ -18,7 +18,7 @@ pub struct OpenLaunches {
     pub(super) held: Vec<Option<BufferArg>>,
 }
 
-/// A launch that fits its kernel.
+/// A launch whose arguments fit its kernel.
 pub struct OpenLaunch {
     launch: KernelLaunch,
     /// The kernel.
@@ -61,7 +61,7 @@ impl LaunchArguments {
         self.open_module(&module)
     }
 
-    /// Does the same with a parsed module.
+    /// Creates the launches as [`open`](Self::open) does, but from a parsed module.
     ///
     /// # Errors
     /// Returns an error message about the arguments.
@@ -141,8 +141,8 @@ fn set(simulator: &mut Simulator, instance: &Instance, name: &str, value: &Spec)
     written.map_err(|error| error.to_string())
 }
 
-/// Checks that the kernel's arguments fit into the host's memory, and returns the number of free bytes, as far as it is
-/// known.
+/// Checks that the kernel's arguments fit into the host's memory. Returns the number of free bytes, or 16 GiB if that
+/// number is unknown.
 fn room(args: &LaunchArguments) -> Result<u64, Failure> {
     // Every buffer temporarily exists twice: as bytes here and in the simulator's memory.
     let mut need = 0usize;

@@ -67,7 +67,7 @@ impl Failure {
         self.code
     }
 
-    /// The kernel faulted: exit code 1.
+    /// Creates an error for a kernel that faulted: exit code 1.
     fn fault(fault: &Fault, file: &Path) -> Self {
         let diagnostic = Diagnostic::of_fault(fault).in_ptx_file(&file.display().to_string());
         Self { report: Report::Place(Box::new(diagnostic)), code: 1 }

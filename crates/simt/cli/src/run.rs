@@ -81,7 +81,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         }
     }
 
-    // Prints buffers also after a fault, because the values written before it help to find its cause.
+    // Prints buffers even after a fault, because the values written before the fault help to find its cause.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
             std::fs::write(&save.path, simulator.read(held.buffer)?)

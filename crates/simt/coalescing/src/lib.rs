@@ -1,6 +1,6 @@
 //! A check that finds the loads and stores of global memory that are not coalesced.
 //!
-//! The crate is an example of a complete check that uses only the public interface of `simt`. It counts in an
+//! The crate is an example of a complete check that uses only the public interface of `simt`. It counts sectors in an
 //! [`Observer`], finds the source line of an instruction with [`Position`], and shows its findings as a [`Diagnostic`].
 //!
 //! Global memory moves in sectors of 32 bytes. A warp's access is coalesced if it touches no more sectors than its

@@ -87,8 +87,8 @@ pub struct Multiprocessor {
     pub special: f64,
     /// Words from shared memory and the L1 for threads.
     pub words: f64,
-    /// Multiply-add operations on halves by the tensor cores; 0 if the number is unknown, and then nothing waits for
-    /// the tensor cores.
+    /// Multiply-add operations on halves by the tensor cores; 0 if the number is unknown, in which case nothing waits
+    /// for the tensor cores.
     #[serde(default)]
     pub matrix: f64,
     /// The share of `matrix` that `mma` and `wmma` reach.

@@ -27,8 +27,8 @@ pub struct Limits {
     pub registers_per_thread: u32,
     /// The unit in which registers are allocated to a warp.
     pub register_unit: u32,
-    /// The number of partitions of an SM, each with a share of the registers. A warp resides in one partition. Whether
-    /// a block fits is decided by its number of warps, rounded up to a multiple of the number of partitions.
+    /// The number of partitions of an SM, each with a share of the registers. A warp resides in one partition. A
+    /// block's number of warps, rounded up to a multiple of the number of partitions, decides whether the block fits.
     pub partitions: u32,
     /// The shared memory of an SM in bytes, at the largest carveout.
     pub shared: u32,
@@ -40,7 +40,7 @@ pub struct Limits {
     pub shared_reserved: u32,
     /// The unit in bytes in which shared memory is allocated to a block.
     pub shared_unit: u32,
-    /// The possible sizes in KiB of the shared part of an SM's memory for L1 and shared memory, in ascending order.
+    /// The possible sizes in KiB of shared memory within an SM's combined L1 and shared memory, in ascending order.
     pub carveouts: Vec<u32>,
     /// The number of barriers of an SM, if barriers limit the number of blocks.
     pub barriers: Option<u32>,

@@ -114,7 +114,7 @@ pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
     }
 }
 
-/// Returns the number of blocks that fit into the registers, if a warp is allocated `registers`.
+/// Returns the number of blocks that fit into the registers, if each warp is allocated `registers` registers.
 fn by_registers(limits: &Limits, usage: Usage, registers: u64, warps: u32) -> Option<u32> {
     if registers == 0 {
         return None;

@@ -22,13 +22,14 @@ pub struct Latencies {
     pub memory: u32,
     /// From the last warp's arrival at a barrier to the first instruction after it.
     pub barrier: u32,
-    /// The results of an `mma` of 16 x 8 x 16 halves.
+    /// The results of a 16 x 8 x 16 `mma` on halves.
     #[serde(default = "ampere_mma")]
     pub mma: u32,
-    /// From the end of a `wgmma` group to the warps that wait for it, and to the next group that adds to its sums.
+    /// From the end of a `wgmma` group until the warps that wait for it continue, and until the next group can add to
+    /// its sums.
     #[serde(default)]
     pub wgmma: u32,
-    /// From the last arrival at an mbarrier to the threads that wait for it.
+    /// From the last arrival at an mbarrier until the threads that wait for it continue.
     #[serde(default)]
     pub mbarrier: u32,
     /// The tensor-core time of a `wgmma` group in addition to its products.
@@ -51,7 +52,7 @@ pub struct Latencies {
     pub cluster: u32,
 }
 
-/// `mma` of 16 x 8 x 16 halves on an A100 (Sun and others, arXiv:2206.02874).
+/// Returns the latency of a 16 x 8 x 16 `mma` on halves on an A100 (Sun and others, arXiv:2206.02874).
 fn ampere_mma() -> u32 {
     33
 }

@@ -3,8 +3,8 @@
 use crate::generate::Instance;
 use crate::plan::{Answers, Plan};
 
-/// Returns all answers of a plan in which the GPU and `simt` differ, one per line. A line has the name and both
-/// answers; for instances, it also has the lane's operands.
+/// Returns all answers of a plan in which the GPU and `simt` differ, one per line. A line contains the name and both
+/// answers; for instances, it also contains the lane's operands.
 pub fn differences(plan: &Plan, gpu: &[u64], sim: &[u64]) -> Vec<String> {
     let mut found = Vec::new();
     let mut answers = gpu.iter().zip(sim);

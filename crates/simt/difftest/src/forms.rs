@@ -9,7 +9,7 @@ mod table;
 
 use std::sync::LazyLock;
 
-/// The registers that a form's text may name: 0 is the result, and operands start at 1.
+/// The registers that a form's text can name. Register 0 is the result, and operands start at register 1.
 pub(crate) const REGISTERS: &str = ".reg .b64 %rd<8>; .reg .b32 %r<8>; .reg .b16 %h<8>; .reg .b8 %c<8>; \
      .reg .f32 %f<8>; .reg .f64 %fd<8>; .reg .pred %p<8>;";
 

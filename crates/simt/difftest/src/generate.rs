@@ -104,7 +104,7 @@ impl Instance {
     }
 }
 
-/// Returns a module with kernels `k0`, `k1`, … of [`IN_KERNEL`] instances each. A kernel takes the addresses of the
+/// Returns a module with kernels `k0`, `k1`, … of [`IN_KERNEL`] instances each. A kernel receives the addresses of the
 /// operands ([`OPERANDS`] 64-bit words for each lane of each instance) and of the results (one word each). It is
 /// launched with one warp.
 pub fn module(instances: &[Instance]) -> String {

@@ -58,8 +58,8 @@ impl Gpu {
             let input = DeviceBuffer::from_slice(&launch.input()).map_err(failed("copying operands"))?;
             let output = DeviceBuffer::<u64>::zeroed(launch.results()).map_err(failed("allocating"))?;
             let (mut from, mut to) = (input.as_device_ptr().as_raw(), output.as_device_ptr().as_raw());
-            // SAFETY: the kernel takes two addresses. Each of the two buffers has the size that the kernel uses, and
-            // both live until the stream has been synchronized.
+            // SAFETY: the kernel's two parameters are addresses. Each of the two buffers has the size that the kernel
+            // uses, and both live until the stream has been synchronized.
             unsafe {
                 self.stream.launch(
                     &kernel,

@@ -2,8 +2,7 @@
 //!
 //! A seed determines random instances: an instruction in one of its forms (types, rounding, modifiers, immediates), and
 //! operands for 32 lanes, including edge cases. [`generate`] writes the instances into PTX kernels. A GPU and `simt`
-//! run the same text. [`compare`] requires equal bits, and for approximate functions an error within the bounds of the
-//! PTX ISA.
+//! run the same text. [`compare`] requires equal bits, also for approximate functions.
 //!
 //! The GPU's answers are recorded once ([`record::Record`]), so that any machine can repeat the comparison.
 

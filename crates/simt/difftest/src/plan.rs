@@ -141,8 +141,8 @@ impl Plan {
 /// The first lines of a module of tiles.
 const TILES_HEADER: &str = ".version 8.8\n.target sm_90a\n.address_size 64\n";
 
-/// Creates the plan for `tiles` tiles of each form, with a module that has a kernel for each form and a block for each
-/// tile. A tile of a form of four warps counts as sixteen.
+/// Creates the plan for `tiles` tiles of each form. The module has a kernel for each form, and the kernel's launch has
+/// a block for each tile. A tile of a four-warp form counts as sixteen tiles.
 fn plan_of_tiles(seed: u64, tiles: usize) -> Plan {
     let mut plan = Plan { ptx: TILES_HEADER.to_owned(), ..Plan::default() };
     for (number, form) in tiles::all().iter().enumerate() {

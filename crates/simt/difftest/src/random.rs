@@ -67,7 +67,7 @@ impl Random {
         }
     }
 
-    /// Returns the bits of a float with these numbers of mantissa and exponent bits.
+    /// Returns the bits of a float with `mantissa` mantissa bits and `exponent` exponent bits.
     fn float(&mut self, mantissa: u32, exponent: u32) -> u64 {
         let sign = self.below(2) << (mantissa + exponent);
         // Random bits, or random upper bits followed by zeros or by ones: ties and their neighbors.

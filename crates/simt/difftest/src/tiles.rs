@@ -1,4 +1,4 @@
-//! Tensor-core instructions, which work on matrices that all lanes of one or four warps hold together.
+//! Tensor-core instructions, which work on matrices whose elements are distributed over the lanes of one or four warps.
 //!
 //! A form is compared on random tiles of six classes:
 //! - random bits;
@@ -18,7 +18,7 @@ use crate::random::Random;
 /// The elements in a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Elements {
-    /// Floating-point numbers: the numbers of bits of the element, the exponent and the fraction.
+    /// Floating-point numbers: the numbers of bits in the element, in the exponent and in the fraction.
     Floats(u32, u32, u32),
     /// Random bits.
     Any,
@@ -42,7 +42,7 @@ pub struct Form {
     pub inputs: Vec<Elements>,
     /// The registers of the results.
     pub outputs: Vec<usize>,
-    /// Whether registers have 64 bits.
+    /// Whether registers are 64 bits wide.
     pub is_wide: bool,
     /// The number of threads per block.
     pub threads: usize,

@@ -22,9 +22,9 @@
 //! # Errors
 //!
 //! Every function returns the code that the real driver returns, and nothing else reaches the program: no panic, no
-//! exit. Details, such as the thread of a kernel and the source line, go to the standard error, or to the file that the
-//! environment variable [`LOG`] names. A function that is not implemented returns `CUDA_ERROR_NOT_SUPPORTED`, and the
-//! log names it once.
+//! exit. Details, such as the thread of a kernel and the source line, go to standard error, or to the file named by the
+//! environment variable [`LOG`]. A function that is not implemented returns `CUDA_ERROR_NOT_SUPPORTED`, and the log
+//! names it once.
 //!
 //! This crate must not depend on cust, on ladders or on the crates that link it.
 

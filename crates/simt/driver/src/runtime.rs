@@ -1,8 +1,8 @@
 //! The private interface between NVIDIA's runtime library and the driver: tables of functions (`cuGetExportTable`).
 //!
-//! The tables and their contents are known from other open-source implementations of the driver (ZLUDA's `dark_api`),
-//! and from a recording of the calls that a CUDA 13.0 program makes to the real driver. A slot that no recorded program
-//! calls returns an error, and the log names the table and the slot.
+//! The tables and their contents are known from other open-source implementations of the driver (ZLUDA's `dark_api`).
+//! Another source is a recording of the calls that a CUDA 13.0 program makes to the real driver. A slot that no
+//! recorded program calls returns an error, and the log names the table and the slot.
 
 use std::ffi::c_void;
 

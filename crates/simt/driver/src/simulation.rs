@@ -69,9 +69,9 @@ impl Simulation {
         Self::start(threads, 1, Some(description))?.pop().ok_or_else(|| "there is one GPU".to_owned())
     }
 
-    /// Creates `count` devices, 1 to 16, which share one memory. Each reaches the memory of the others at the same
-    /// addresses. The devices share `threads` host threads and run one kernel at a time, so a kernel must not wait for
-    /// a kernel of another device.
+    /// Creates `count` devices, 1 to 16, which share one memory. Each device accesses the memory of the other devices
+    /// at the same addresses. The devices share `threads` host threads and run one kernel at a time, so a kernel must
+    /// not wait for a kernel of another device.
     ///
     /// # Errors
     /// Returns a message when `count` is out of range, and when the host cannot start the threads.
@@ -100,7 +100,7 @@ impl Simulation {
         (0..count).map(open).collect()
     }
 
-    /// Returns the number of the device, as `cuDeviceGet` takes it.
+    /// Returns the number of the device, as `cuDeviceGet` expects it.
     #[must_use]
     pub fn device(&self) -> usize {
         self.device
@@ -203,7 +203,7 @@ impl<T> Resources<T> {
     /// when the kernel ended. `because` receives the error and the driver's message about it, if there is a message.
     ///
     /// # Errors
-    /// Returns the error of `act`, or what `because` makes of that error.
+    /// Returns the error of `act`, or the error that `because` derives from it.
     pub fn with<R, E>(
         &mut self,
         act: impl FnOnce(&mut T) -> std::result::Result<R, E>,
@@ -243,7 +243,7 @@ pub struct Kernel {
     pub shared_bytes: u32,
 }
 
-/// Lets `run` run a kernel on the simulator of the private device that this thread's calls reach. `run` may add
+/// Calls `run` to run a kernel on the simulator of the private device that this thread's calls reach. `run` may add
 /// observers, or run only some of the blocks.
 ///
 /// # Errors
@@ -284,7 +284,7 @@ pub unsafe fn launch_with<R>(
     result.map_err(|error| error.to_string())
 }
 
-/// Returns the reason of an error, or the name of its code if there is no reason.
+/// Returns the reason for an error, or the name of its code if there is no reason.
 fn words(error: Error) -> String {
     if error.reason.is_empty() { error.code.to_string() } else { error.reason }
 }

@@ -7,19 +7,19 @@ use ptx::opcode::type_bytes;
 pub struct Expected {
     /// The kind of the operand.
     pub kind: Kind,
-    /// Whether the instruction writes it.
+    /// Whether the instruction writes the operand.
     pub is_written: bool,
-    /// Whether the instruction reads it.
+    /// Whether the instruction reads the operand.
     pub is_read: bool,
-    /// Whether it can be omitted.
+    /// Whether the operand can be omitted.
     pub is_optional: bool,
-    /// Whether the instruction also writes a predicate next to it, as in `d|p`.
+    /// The predicate that the instruction writes in addition to the operand, as in `d|p`.
     pub predicate: Predicate,
-    /// Whether it can be `_`, which discards the result.
+    /// Whether the operand can be `_`, which discards the result.
     pub allows_discard: bool,
-    /// Whether it can be a special register.
+    /// Whether the operand can be a special register.
     pub allows_special: bool,
-    /// Whether it can be the address of a variable.
+    /// Whether the operand can be the address of a variable.
     pub allows_variable: bool,
 }
 
@@ -156,7 +156,7 @@ impl Expected {
         Self { is_written: true, is_read: false, ..Self::read(kind) }
     }
 
-    /// Parses an operand of the table: `d|p: b32|_` or `[a]`, followed by `}` if it can be omitted.
+    /// Parses an operand of the table: `d|p: b32|_` or `[a]`, followed by `}` if the operand can be omitted.
     pub(crate) fn parse(text: &'static str) -> Option<Self> {
         let is_optional = text.ends_with('}');
         let text = text.trim_end_matches(['{', '}']);

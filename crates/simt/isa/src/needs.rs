@@ -18,11 +18,11 @@ pub struct Needs {
 pub struct Target {
     /// 90 for `sm_90`.
     pub number: u32,
-    /// The targets that have the instruction.
+    /// The targets that support the instruction.
     pub reach: Reach,
 }
 
-/// The targets that have an instruction, relative to a number.
+/// The targets that support an instruction, relative to a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Reach {
     /// `sm_90`: this target and all later ones.

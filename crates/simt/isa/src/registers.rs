@@ -35,7 +35,7 @@ impl<'a> Registers<'a> for Instruction<'a> {
 }
 
 /// Returns the number of leading operands that are written, and whether they are also read. An opcode that is not in
-/// the table writes the first operand.
+/// the table is assumed to write its first operand.
 fn written(instruction: &Instruction<'_>) -> (usize, bool) {
     let count = instruction.operands.len();
     let (written, is_read) = match (instruction.operation(), entry(instruction.opcode)) {

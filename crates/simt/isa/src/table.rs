@@ -7,16 +7,16 @@ use crate::class::Section;
 use crate::expected::Expected;
 use crate::needs::Needs;
 
-/// Alternative modifiers. An opcode has one of them.
+/// Alternative modifiers. An opcode contains one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     /// The modifiers.
     pub words: Vec<&'static str>,
     /// Whether the modifier can be omitted.
     pub is_optional: bool,
-    /// Whether it belongs to the instruction's name, where modifiers keep the order of the table.
+    /// Whether the modifier belongs to the instruction's name, where modifiers keep the order of the table.
     pub is_of_name: bool,
-    /// Whether it must come after the previous slot, although other slots can be in any order.
+    /// Whether the modifier must come after the previous slot, although other slots can be in any order.
     pub follows: bool,
 }
 
@@ -90,7 +90,7 @@ struct Line {
     modifiers: [&'static str; 2],
     operands: &'static str,
     needs: Needs,
-    /// The indented lines after it: the additional needs of some of its instructions.
+    /// The indented lines that follow: the additional needs of some of the instructions.
     rules: Vec<&'static str>,
 }
 

@@ -1,11 +1,11 @@
 //! The optimization checklist: what each optimization gains, how it is done, and which rungs show it.
 //!
-//! Six of the optimizations, and the gain of each, are from the chapter on performance considerations on which the
-//! matmul ladder is based (its table 6.1). The seventh, bank conflicts, is from the article on which the transpose
-//! ladder is based. The rungs are from this repository.
+//! Six of the optimizations and their gains are from the chapter on performance considerations on which the matmul
+//! ladder is based (table 6.1). The seventh, bank conflicts, is from the article on which the transpose ladder is
+//! based. The rungs are from this repository.
 //!
-//! [`entries`] are read from data (`checklist.toml`). `ladder why --checklist` prints them, and the verdict of a profile
-//! refers to the entry that addresses its bottleneck.
+//! [`entries`] returns the entries of `checklist.toml`. `ladder why --checklist` prints them, and the verdict of a
+//! profile refers to the entry that addresses its bottleneck.
 //!
 //! ```
 //! use profile::checklist::Optimization;
@@ -72,7 +72,7 @@ pub struct Pair {
     /// The rung with the optimization.
     pub after: String,
     /// The ladder's options, as written on the command line, for a problem that shows the gain and is counted quickly.
-    /// Missing options have the ladder's defaults.
+    /// Missing options have the ladder's default values.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
     /// The names of the [gains](gain): numbers that are measured for both rungs and that are better for the second.

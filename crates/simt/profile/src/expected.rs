@@ -9,8 +9,8 @@ use simt::run::Position;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Counter {
-    /// Sectors of 32 bytes per request of a warp to global memory. The number is 4 if the 32 lanes access neighboring
-    /// words of 4 bytes, and up to 32 if each lane accesses a different sector.
+    /// 32-byte sectors per warp request to global memory. The number is 4 if the 32 lanes access neighboring 4-byte
+    /// words, and up to 32 if each lane accesses a different sector.
     SectorsPerRequest,
     /// Additional wavefronts of shared-memory requests due to bank conflicts.
     BankConflicts,
@@ -100,7 +100,7 @@ pub struct CountedLaunch {
 pub struct CostliestLine {
     /// File and line, or the PTX line if the PTX does not name a source line: `src/lib.rs:12`, `line 21 of the PTX`.
     pub place: String,
-    /// The counter of this line alone.
+    /// The value of the counter for this line only.
     pub number: f64,
 }
 

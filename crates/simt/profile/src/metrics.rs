@@ -96,11 +96,11 @@ pub enum Group {
 pub enum Form {
     /// A whole number.
     Count,
-    /// With two decimals.
+    /// A ratio, with two decimals.
     Ratio,
     /// Percent, with one decimal.
     Percent,
-    /// Bytes, with binary units such as 2^10.
+    /// Bytes, in binary units such as 2^10 bytes.
     Bytes,
     /// Bytes per second, in units of 10^9.
     Rate,

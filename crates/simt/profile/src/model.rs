@@ -13,13 +13,15 @@
 //! | tensor cores | matrix products, converted to half-precision products, over the products per clock; `mma` reaches a share of them |
 //! | latency | waves of resident blocks × (a block's critical path + [`Constants::start_cycles`]), or the longest of these, or the time until the last block has started plus one block's time; plus the stores that are in flight at the end |
 //!
-//! These times overlap partly. The combined time is the root of the sum of their powers with the exponent
-//! [`Constants::norm`]. The result is the maximum if one time is far larger than the others, and more if several are similar.
-//! Latency is hidden by the other blocks of a multiprocessor, and by each block's groups of asynchronous copies in flight. If
-//! there are `r` of these in total, the exponent for latency against the rest is `r / (r + 1)` times the norm.
-//! For a block that has a multiprocessor to itself, the critical path contains the waits for tensor cores, for bulk copies
-//! and for the path to the L2. The model does not add these times again. The time of an empty kernel is added at the end.
-//! Constants are calibrated on the reduction ladder on one H100 and used for everything else.
+//! These times overlap partly. The combined time is the norm of the times with the exponent [`Constants::norm`]: the
+//! maximum if one time is far larger than the others, and more if several are similar. Latency is hidden by the other
+//! blocks of a multiprocessor, and by each block's groups of asynchronous copies in flight. Let `r` be the number of
+//! blocks of a multiprocessor times the number of groups in flight per block. The exponent for latency against the rest
+//! is then `r / (r + 1)` times the norm.
+//!
+//! For a block that has a multiprocessor to itself, the critical path contains the waits for tensor cores, for bulk
+//! copies and for the path to the L2. The model does not add these times again. The time of an empty kernel is added at
+//! the end. Constants are calibrated on the reduction ladder on one H100 and used for everything else.
 
 use serde::Serialize;
 use simt_timing::{CONSTANT_CYCLES, Pipe};
@@ -222,7 +224,7 @@ pub fn estimate(device: &Description, constants: &Constants, sample: &Sample, bl
     let blocks_at_once = blocks_at_once * demand.copy_groups_in_flight.max(1) as f64;
     let hidden = (constants.norm * blocks_at_once / (blocks_at_once + 1.0)).max(1.0);
     let together = (busy.powf(hidden) + latency.powf(hidden)).powf(hidden.recip());
-    // An empty kernel has a block that starts and ends.
+    // An empty kernel also starts and ends a block.
     let launch = (device.launch_us - constants.start_cycles / device.clock_mhz).max(0.0);
     Estimate {
         us: launch + together,

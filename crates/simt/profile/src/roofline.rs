@@ -1,12 +1,12 @@
 //! Rooflines: the performance of launches compared with the limits of a device's memories and multiprocessors.
 //!
 //! Consider a launch that does `work` on each byte of a memory. Its rate is at most `work` × the memory's bandwidth,
-//! and at most the peak rate of the multiprocessors. In a log-log chart, the former limit is a slope and the latter a
-//! horizontal line (Williams, Waterman and Patterson, "Roofline: An Insightful Visual Performance Model for Multicore
-//! Architectures", 2009). Each memory has a separate roof (Yang and others, "Hierarchical Roofline Performance Analysis
-//! for Deep Learning Applications", 2020). The work of a launch is its number of floating-point operations, if this
-//! number is known. Otherwise it is the number of warp instructions (Ding and Williams, "An Instruction Roofline Model
-//! for GPUs", 2019).
+//! and at most the peak rate of the multiprocessors. In a log-log chart, the memory's limit is a slope, and the
+//! multiprocessors' limit is a horizontal line (Williams, Waterman and Patterson, "Roofline: An Insightful Visual
+//! Performance Model for Multicore Architectures", 2009). Each memory has a separate roof (Yang and others,
+//! "Hierarchical Roofline Performance Analysis for Deep Learning Applications", 2020). The work of a launch is its
+//! number of floating-point operations, if this number is known. Otherwise it is the number of warp instructions (Ding
+//! and Williams, "An Instruction Roofline Model for GPUs", 2019).
 //!
 //! Roofs come from a device's [`Description`], bytes and instructions from the [`Sample`] of a launch, and times are
 //! predicted or measured.
@@ -106,7 +106,7 @@ impl<'a> Measured<'a> {
 }
 
 /// Computes the roofline of launches. `flops` is the number of floating-point operations of each launch, if the work is
-/// measured by them.
+/// measured in such operations.
 pub fn roofline(device: &Description, flops: Option<u64>, launches: &[Measured<'_>]) -> Roofline {
     let one = &device.multiprocessor;
     // There are `clock_mhz` cycles per microsecond, and 10^6 microseconds per second.

@@ -36,7 +36,7 @@ pub fn blocks(all: u64) -> Vec<u64> {
 }
 
 /// Creates the observer of sampled blocks. A multiprocessor holds `resident` blocks with `static_shared` bytes of
-/// static shared memory each. `buffers` are first addresses and sizes in bytes.
+/// static shared memory each. `buffers` holds the first address and the size in bytes of each buffer.
 pub fn path(
     function: &Function,
     device: &Description,
@@ -60,7 +60,8 @@ pub fn path(
 }
 
 impl Sample {
-    /// Creates the sample of a launch of `blocks` blocks. `buffers` are first addresses and sizes in bytes.
+    /// Creates the sample of a launch of `blocks` blocks. `buffers` holds the first address and the size in bytes of
+    /// each buffer.
     pub fn new(path: CriticalPath, buffers: &[(u64, u64)], blocks: u64) -> Self {
         let resource_use = path.resource_use();
         Self {

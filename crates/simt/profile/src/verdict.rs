@@ -75,7 +75,7 @@ pub enum Resource {
     Dram,
     /// L2 bandwidth.
     L2,
-    /// Atomics on few words of global memory, which one slice of the L2 performs one after another.
+    /// Atomics on a few words of global memory, which one slice of the L2 performs one after another.
     Atomics,
     /// The L1 cache: sectors of global memory that pass through it.
     L1,

@@ -19,8 +19,8 @@ pub struct Watch {
     pub usage: Option<Usage>,
     /// The memory to whose channels and banks requests are mapped.
     pub dram: Dram,
-    /// The buffers that figures name and that count as the launch's data: first addresses and sizes in bytes. If it is
-    /// `None`, the buffers to which the arguments point are used.
+    /// The buffers that figures name and that count as the launch's data: the first address and the size in bytes of
+    /// each. If it is `None`, the buffers to which the arguments point are used.
     pub buffers: Option<Vec<(u64, u64)>>,
 }
 

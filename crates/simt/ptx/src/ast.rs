@@ -108,7 +108,7 @@ pub struct Variable<'a> {
     pub align: Option<u32>,
     /// The element type without the dot: `b8`, `f32`, `pred`.
     pub ty: &'a str,
-    /// The number of `.v2`, `.v4` or `.v8`, or 1.
+    /// The number of elements of a vector (`.v2`, `.v4` or `.v8`), or 1.
     pub vector: u32,
     /// The name.
     pub name: &'a str,
@@ -137,9 +137,9 @@ pub enum Init<'a> {
     Address {
         /// The variable or function.
         name: &'a str,
-        /// The number of bytes after it.
+        /// The offset in bytes.
         offset: i64,
-        /// Whether it is written `generic(name)`.
+        /// Whether the address is written `generic(name)`.
         generic: bool,
     },
     /// `mask(address)`: one byte of an address (`0xff00` selects the second).
@@ -167,7 +167,7 @@ pub enum Number {
 pub struct Function<'a> {
     /// The linkage.
     pub linkage: Linkage,
-    /// Whether it is a kernel (`.entry`).
+    /// Whether the function is a kernel (`.entry`).
     pub entry: bool,
     /// The name.
     pub name: &'a str,
@@ -197,9 +197,9 @@ pub enum Statement<'a> {
     },
     /// `.reg .b32 %r<9>, %x;`
     Registers {
-        /// The type without the dot. Each register has `vector` elements of it.
+        /// The type without the dot. Each register has `vector` elements of this type.
         ty: &'a str,
-        /// The number of `.v2` or `.v4`, or 1.
+        /// The number of elements of a vector (`.v2` or `.v4`), or 1.
         vector: u32,
         /// The names, with `Some(n)` for `%r<n>`, which declares `%r0` to `%r{n-1}`.
         names: Vec<(&'a str, Option<u32>)>,
@@ -216,7 +216,7 @@ pub enum Statement<'a> {
     Scope(Vec<Statement<'a>>),
     /// `label: .branchtargets a, b;`
     BranchTargets {
-        /// The label before it.
+        /// The label of the directive.
         label: &'a str,
         /// The targets.
         targets: Vec<&'a str>,
@@ -225,7 +225,7 @@ pub enum Statement<'a> {
     },
     /// `label: .calltargets f, g;`
     CallTargets {
-        /// The label before it.
+        /// The label of the directive.
         label: &'a str,
         /// The functions.
         targets: Vec<&'a str>,
@@ -234,7 +234,7 @@ pub enum Statement<'a> {
     },
     /// `label: .callprototype (ret) _ (params);`
     CallPrototype {
-        /// The label before it.
+        /// The label of the directive.
         label: &'a str,
         /// The return parameters.
         returns: Vec<Variable<'a>>,
@@ -254,9 +254,9 @@ pub struct Loc {
     pub at: At,
     /// The number of a `.file`.
     pub file: u32,
-    /// The line, starting at 1; 0 if the compiler knows none.
+    /// The line, starting at 1; 0 if the compiler does not know it.
     pub line: u32,
-    /// The column, starting at 1; 0 if the compiler knows none.
+    /// The column, starting at 1; 0 if the compiler does not know it.
     pub column: u32,
     /// The range of the text that names the inlined function. It contains a label of the section `.debug_str`, which
     /// [`Module::debug_string`] reads.
@@ -285,7 +285,7 @@ pub struct Instruction<'a> {
 pub struct Guard<'a> {
     /// The predicate register.
     pub register: &'a str,
-    /// Whether it is written `@!%p`.
+    /// Whether the guard is written `@!%p`.
     pub negated: bool,
 }
 
@@ -307,12 +307,12 @@ pub enum Operand<'a> {
     Address {
         /// The base of the address.
         base: AddressBase<'a>,
-        /// The number of bytes after it.
+        /// The offset in bytes.
         offset: i64,
     },
     /// `{%r1, %r2}`
     Vector(Vec<Operand<'a>>),
-    /// `{%f1, %f2, %f3, %f4}|%p1`: the texels of a texture, and whether they are in memory.
+    /// `{%f1, %f2, %f3, %f4}|%p1`: the texels of a texture, and the predicate that reports whether they are in memory.
     VectorPair(Vec<Operand<'a>>, &'a str),
     /// `%r1|%p1`
     Pair(&'a str, &'a str),
@@ -323,7 +323,7 @@ pub enum Operand<'a> {
     Element(&'a str, char),
     /// `[texture, {%f1, %f2}]`: several values in one pair of brackets, for textures, surfaces and tensors.
     Tuple(Vec<Operand<'a>>),
-    /// `tile[3]`: an element of an array, by a constant index. No CUDA compiler generates this form.
+    /// `tile[3]`: an element of an array, with a constant index. No CUDA compiler generates this form.
     Indexed(&'a str, u64),
 }
 

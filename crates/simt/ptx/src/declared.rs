@@ -19,7 +19,7 @@ pub struct Declared {
     pub name: String,
     /// The type: `&[f32]`.
     pub ty: String,
-    /// The meaning of an argument for it.
+    /// The meaning of an argument for the parameter.
     pub role: Role,
 }
 
@@ -48,7 +48,7 @@ pub struct DataType {
 }
 
 impl Declared {
-    /// Reads the comment next to a parameter. Returns `None` if it does not have this form.
+    /// Parses the comment next to a parameter. Returns `None` if the comment does not have this form.
     #[must_use]
     pub fn read(comment: &str) -> Option<Self> {
         let text = comment.trim().strip_prefix("rust: ")?.trim_end();

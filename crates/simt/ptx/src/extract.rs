@@ -9,7 +9,7 @@ use logos::Logos;
 use super::outline::{Item, Kind, Outline, breaks};
 use super::token::Token;
 
-/// The treatment of source lines (Rust or C++) in an extract.
+/// How an extract treats source lines (Rust or C++).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceLines {
     /// Keeps `.file` and `.loc`.
@@ -22,7 +22,8 @@ pub enum SourceLines {
 /// lines replace the rest, so that line numbers stay the same.
 ///
 /// Returns `None` if there is no such entry, or if the module has parts that this crate does not support. Also returns
-/// `None` if the entry shares a variable in global memory with other code, because after separation each would have a
+/// `None` if the entry shares a variable in global memory with other code, because the extract would get a separate
+/// copy of the variable.
 /// separate copy.
 #[must_use]
 pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option<String> {

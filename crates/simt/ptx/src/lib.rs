@@ -1,9 +1,10 @@
-//! The PTX reader of all tools: parses a module's text to its [syntax tree](ast), and provides queries on the tree.
+//! The PTX parser that all tools share: it parses a module's text into its [syntax tree](ast), and provides queries on
+//! the tree.
 //!
-//! It reads PTX ISA 6.0 to 9.x as LLVM, nvcc and NVRTC write it, and provides:
+//! The crate reads PTX ISA 6.0 to 9.x as LLVM, nvcc and NVRTC write it, and provides:
 //! - the tree of a whole module ([`parse`]), for the simulator and for showing kernels;
-//! - an [`Outline`] of a module's top level, which takes a fraction of the time. The outline provides the tree of one
-//!   entry, its parameters, and its part of the text ([`extract()`]) for a driver to compile;
+//! - an [`Outline`] of a module's top level, which takes a fraction of the time of [`parse`]. The outline provides the
+//!   tree of one entry, its parameters, and its part of the text ([`extract()`]) for a driver to compile;
 //! - the [`pieces`] of a line, for syntax coloring, and the source [places](Place) that code was inlined from.
 //!
 //! The crate knows PTX's syntax, but not the meaning of instructions. Opcodes and names stay words, so a newer

@@ -9,9 +9,9 @@ use super::ast::{Function, Loc, Module, Statement};
 pub struct Place<'a> {
     /// The file.
     pub file: FileName<'a>,
-    /// The line, starting at 1; 0 if the compiler knew none.
+    /// The line, starting at 1; 0 if the compiler did not know it.
     pub line: u32,
-    /// The column, starting at 1; 0 if the compiler knew none.
+    /// The column, starting at 1; 0 if the compiler did not know it.
     pub column: u32,
 }
 
@@ -65,8 +65,9 @@ impl<'a> Function<'a> {
     /// Returns the source frames of an instruction with this `.loc`: the place of the instruction and the calls through
     /// which it was inlined, innermost first. `text` must be the text of the module.
     ///
-    /// Without a comment (see [`Loc::inlined_through`]), the `.loc` of each call gives the next call in the chain. It
-    /// is the last earlier `.loc` with the place that `inlined_at` names (PTX ISA, "Debugging Directives: .loc").
+    /// Without a comment (see [`Loc::inlined_through`]), the `.loc` of each call names the next call in the chain. The
+    /// `.loc` of a call is the last earlier one with the place that `inlined_at` names (PTX ISA, "Debugging Directives:
+    /// .loc").
     #[must_use]
     pub fn inline_chain(&self, module: &Module<'a>, loc: &Loc, text: &'a str) -> Vec<SourceFrame<'a>> {
         let name = |loc: &Loc| module.debug_string(loc.function_name?.of(text).trim());

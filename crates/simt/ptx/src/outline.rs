@@ -1,8 +1,8 @@
 //! The outline of a module: the range of each entry, function and variable, found without parsing their bodies (PTX
 //! ISA, "Syntax" and "Directives").
 //!
-//! Parsing a whole module takes several times as long. A caller that needs one entry of many creates an [`Outline`] and
-//! gets the tree of that entry, or [its part of the text](crate::extract()).
+//! Parsing a whole module takes several times as long as creating its outline. A caller that needs one entry of many
+//! creates an [`Outline`] and gets the tree of that entry, or [its part of the text](crate::extract()).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -31,10 +31,10 @@ pub struct Outline<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) bytes: Range<usize>,
-    /// The number of line breaks before it.
+    /// The number of line breaks before the item.
     pub(super) line: usize,
     pub(super) kind: Kind,
-    /// The range of its name; empty if it has none.
+    /// The range of the item's name; empty if the item has no name.
     name: Range<usize>,
 }
 
@@ -337,7 +337,7 @@ impl<'t> Reader<'t> {
                         break;
                     }
                 }
-                // The value of a variable. It mentions names without declaring them.
+                // The initial value of a variable. It mentions names without declaring them.
                 Token::Assign => {
                     self.value()?;
                     break;

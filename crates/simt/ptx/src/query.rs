@@ -121,7 +121,7 @@ impl<'a> Instruction<'a> {
         opcode::space(self.opcode)
     }
 
-    /// Returns whether it is a memory instruction with a generic address, which the hardware must resolve.
+    /// Returns whether this is a memory instruction with a generic address, which the hardware must resolve.
     #[must_use]
     pub fn is_generic(&self) -> bool {
         self.is_memory() && self.space().is_none()

@@ -1,7 +1,7 @@
 //! A report as CSV, with the columns of `ncu --csv --page raw`.
 //!
-//! The table has a header, a row of units, and a row for each explained launch. The columns of the launch are followed
-//! by metrics, by name. `gpu__time_duration.sum` is the predicted time.
+//! The table has a header, a row of units, and a row for each explained launch. The columns that describe the launch
+//! come first, followed by the metrics, sorted by name. `gpu__time_duration.sum` is the predicted time.
 
 use std::collections::BTreeSet;
 

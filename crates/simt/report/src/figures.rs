@@ -50,9 +50,9 @@ pub fn counts(figure: &Figure) -> String {
 const LINES: usize = 8;
 const ROWS: usize = 12;
 
-/// Returns the figure of this kind with the most wavefronts or sectors, shortened to fit next to a verdict. A launch
-/// without such a figure gets the figure of its accesses or its source. Returns `None` if the warp does nothing that is
-/// drawn.
+/// Returns the figure of this kind with the most wavefronts or sectors, shortened to fit next to a verdict. For a
+/// launch without such a figure, returns the figure of its accesses or its source. Returns `None` if the warp does
+/// nothing that is drawn.
 pub fn worst(recording: &Recording, kind: &str, files: &mut SourceFiles) -> Option<Sourced> {
     let draw = |name: &str| {
         let drawing = DRAWINGS.iter().find(|drawing| drawing.name == name)?;

@@ -61,7 +61,7 @@ impl LaunchRecord {
     }
 }
 
-/// The maximum number of source lines in a section, and of bytes in its figure.
+/// The limits of a section: the number of source lines, and the size of its figure in bytes.
 const LINES: usize = 200;
 const BYTES: usize = 1 << 18;
 

@@ -24,7 +24,7 @@ use crate::{csv, files, page};
 const MOST_EXPLAINED: usize = 200;
 const MOST_KERNELS: usize = 2000;
 const MOST_MESSAGES: usize = 100;
-/// A file is written again if the last write took less than 1/`WRITING` of the time since then.
+/// A file is written again if the last write took less than 1/`WRITING` of the time since that write.
 const WRITING: u32 = 20;
 
 /// The format of a report's file.

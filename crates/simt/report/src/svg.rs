@@ -138,7 +138,7 @@ fn most_of_all(listing: &Listing) -> String {
     lines.iter().take(3).map(line).collect::<Vec<_>>().join(", ")
 }
 
-/// Draws a grid from `y` on, and returns the lower end.
+/// Draws a grid from `y` on, and returns the position of its lower edge.
 fn draw_grid(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     // All columns must fit.
     let count = grid.columns.len().max(1);

@@ -2,9 +2,9 @@
 
 use textwrap::{Options, WordSeparator, WordSplitter};
 
-/// Breaks text between words into lines of at most `width` columns. Line breaks are kept. Continuation lines have the
-/// indentation of the first line, and two more blanks within a list item. A word longer than `width` has a line to
-/// itself.
+/// Breaks text between words into lines of at most `width` columns. Line breaks are kept. Continuation lines are
+/// indented like the first line, with two more blanks within a list item. A word longer than `width` gets a separate
+/// line.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let lines = text.split('\n').flat_map(|line| {
         let item = line.trim_start_matches(' ');

@@ -2,8 +2,7 @@
 //!
 //! Each family has one file, with a small `Copy` type for its instructions and a method `execute` that runs one
 //! instruction on all lanes of a warp. `execute` is `#[inline(always)]` and consists of branch-free loops over 32
-//! lanes. The compiler turns these loops into vector code for each instruction set that `host_simd.rs` compiles them
-//! for.
+//! lanes. `host_simd.rs` compiles these loops for several instruction sets, and the compiler vectorizes them for each.
 
 pub mod compare;
 pub mod convert;
@@ -45,7 +44,7 @@ pub enum Dependence {
     All,
 }
 
-/// The registers that an instruction selects from: the first one where the test holds, otherwise the second one.
+/// The two registers that an instruction selects from: the first if the test holds, otherwise the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
     /// The two registers; the instruction copies one of them.

@@ -39,13 +39,13 @@ pub struct Inst {
 /// The operation of an instruction. A program counter is an index into [`Func::code`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
-    /// Each lane independently, on registers only.
+    /// Executed by each lane independently, on registers only.
     Alu(Alu),
     /// Loads, stores, atomics, fences.
     Memory(Memory),
-    /// The lanes of a warp together: shuffles, votes.
+    /// Executed by the lanes of a warp together: shuffles, votes.
     Warp(Warp),
-    /// The lanes of a warp together: tensor cores, and matrices in memory.
+    /// Executed by the lanes of a warp together: tensor cores, and matrices in memory.
     Matrix(Box<Matrix>),
     /// A branch to `target`; the guard selects the lanes that jump. These lanes reconverge with the others at
     /// `reconverge`.

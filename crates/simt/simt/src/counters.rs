@@ -57,14 +57,16 @@ pub use crate::traffic::{BankWord, Banks, SECTOR};
 pub use metrics::{Definition, METRICS, Metric, Value};
 pub use sites::SiteCounters;
 
-/// An [`Observer`] that counts. Its results are [`Metric`]s, from [`Counters::metrics`] or by name.
+/// An [`Observer`] that counts the work of a launch. [`Counters::metrics`] returns all [`Metric`]s, and
+/// [`Counters::get`] returns the value of one by name.
 #[derive(Debug, Clone)]
 pub struct Counters {
     program: Arc<Program>,
     /// The index in `executed` of each function's first instruction.
     bases: Arc<[usize]>,
-    /// For each instruction, the difference from the previous instruction: a run of instructions costs two additions,
-    /// regardless of its length. Each function has one more entry, for the end of its last run.
+    /// For each instruction, the difference between its count and that of the previous instruction. So counting a run
+    /// of instructions takes two additions, regardless of the run's length. Each function has one more entry, for the
+    /// end of its last run.
     executed: Vec<Executed>,
     /// For each instruction, the number of executions as a divergent branch.
     divergent: Vec<u64>,
@@ -104,7 +106,7 @@ struct Traffic {
 #[derive(Debug, Clone, Copy, Default)]
 struct SharedTraffic {
     wavefronts: u64,
-    /// The wavefronts of `ldmatrix` and `stmatrix` among these.
+    /// The part of `wavefronts` that `ldmatrix` and `stmatrix` cause.
     of_matrices: u64,
     ideal: u64,
 }
@@ -216,7 +218,7 @@ impl Counters {
         self.totals_of(self.events, |_| true)
     }
 
-    /// Returns the sums over the counted instructions. `events` are the sums that are already known.
+    /// Returns the sums over the counted instructions. `events` contains the sums that are already known.
     fn totals_of(&self, events: Events, is_counted: impl Fn(Site) -> bool) -> Totals {
         let mut totals = Totals { events, ..Totals::default() };
         for (function, (func, base)) in self.program.functions.iter().zip(self.bases.iter()).enumerate() {

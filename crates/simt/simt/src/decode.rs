@@ -77,7 +77,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     }
 }
 
-/// Describes an instruction without a form, if the simulator does not support any instruction of its kind.
+/// Returns the kind of an opcode that has no form, if the simulator supports no instruction of this kind.
 pub fn kind_of(opcode: &str) -> Option<&'static str> {
     let words: Vec<&str> = opcode.split('.').collect();
     Some(match words[..] {

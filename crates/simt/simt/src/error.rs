@@ -27,8 +27,8 @@ impl LowerError {
     }
 }
 
-/// `unwrap`, and `?` in `main` or in a test, print the `Debug` form. It is the same as `Display`, to be readable for
-/// users.
+/// Implements `Debug` with the text of `Display`, because `unwrap`, and `?` in `main` or in a test, show the `Debug`
+/// form to users.
 macro_rules! debug_like_display {
     ($error:ty) => {
         impl std::fmt::Debug for $error {

@@ -1,4 +1,4 @@
-//! Which instructions of the table of [`simt_isa`] the simulator supports, for tools that enumerate all of them.
+//! Lists which instructions in the table of [`simt_isa`] the simulator supports, for tools that enumerate all of them.
 
 mod sample;
 

@@ -1,9 +1,9 @@
 //! The hot parts of the simulator, compiled once for any CPU and once for CPUs with AVX2: instructions on registers,
 //! loads and stores, matrix products, and the counting of memory traffic.
 //!
-//! Their bodies are `#[inline(always)]` functions in other modules. They are inlined into the functions of this module,
-//! which are compiled with the features of the instruction set. None of them depends on the observer of a launch, so
-//! they are compiled with this crate and not with its users.
+//! The bodies of these functions are `#[inline(always)]` functions in other modules. They are inlined into the
+//! functions of this module, which are compiled with the features of the instruction set. None of them depends on the
+//! observer of a launch, so they are compiled with this crate rather than with its users.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
 type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> PackedOutcome;
 
 /// Runs instructions on registers, loads and stores. Calls a function with each access and the number of instructions
-/// before it.
+/// executed before it.
 type RunAccesses = fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64, &mut dyn FnMut(usize, &Access<'_>)) -> usize;
 
 /// The functions compiled for one instruction set of the host.
@@ -43,8 +43,8 @@ pub(crate) struct HostSimd {
     pub(crate) store: Transfer<Store>,
     /// Computes the cost of a load or store in global memory from the bytes per lane, the lane mask, and the addresses.
     pub(crate) global_traffic: fn(u32, u32, &Lanes64) -> Global,
-    /// Computes the cost of an access to shared memory. The first argument is whether the access stores; the others are
-    /// as for global memory.
+    /// Computes the cost of an access to shared memory. The first argument is whether the access is a store; the others
+    /// are the same as for global memory.
     pub(crate) shared_traffic: fn(bool, u32, u32, &Lanes64, &mut Banks) -> Shared,
     pub(crate) add_product: AddProduct,
 }

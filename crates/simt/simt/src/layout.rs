@@ -32,8 +32,8 @@ impl Layout {
         u32::try_from(self.bytes).map_err(|_| too_large(variable))
     }
 
-    /// Places the variable after the first `used` bytes of a state space. Returns its offset and the number of used
-    /// bytes then.
+    /// Places the variable after the first `used` bytes of a state space. Returns the variable's offset and the new
+    /// number of used bytes.
     pub(crate) fn place_after(self, used: u32, variable: &Variable<'_>) -> Result<(u32, u32), LowerError> {
         let at = used.checked_next_multiple_of(self.align).ok_or_else(|| too_large(variable))?;
         let end = at.checked_add(self.small_bytes(variable)?).ok_or_else(|| too_large(variable))?;

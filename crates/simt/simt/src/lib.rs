@@ -13,8 +13,8 @@
 //!   turns whole functions into code; [`Module`] holds the kernels of a text. `names` finds kernels by name.
 //! - `host_simd` compiles the hot parts for the instruction sets of the host's CPU.
 //! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and reports
-//!   each event to an observer ([`observe`]). [`counters`] is such an observer. The crates `simt-check`, with the
-//!   sanitizers, and `simt-timing` have others.
+//!   each event to an observer ([`observe`]). [`counters`] is such an observer. The crates `simt-check` (the
+//!   sanitizers) and `simt-timing` provide others.
 //!
 //! This crate must not depend on Ladder's concepts (ladders, rungs, problems), on real GPUs and their drivers, or on a
 //! GPU's number of multiprocessors or bandwidth. It measures kernels. A device model in another crate combines these

@@ -138,7 +138,7 @@ fn address_taken_functions<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> 
     functions.filter(|function| !function.entry && function.body.is_some() && names.contains(function.name)).collect()
 }
 
-/// Returns a program without functions: the kernel's parameters and its limits on the block size.
+/// Returns a program without functions, which contains the kernel's parameters and its limits on the block size.
 fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, LowerError> {
     let mut program = Program::default();
     for param in &entry.params {

@@ -15,7 +15,8 @@ use crate::memory::{Accessed, Env, Observe, POISON};
 use crate::observe::AsyncGroup;
 use crate::regs::{ALL, LANES, Regs};
 use memory::{Rows, Tile, Transpose};
-// The tests are a separate package and compute products without a simulator.
+// `Arithmetic`, `Product` and `Element` are public for the tests, which are a separate package and compute products
+// without a simulator.
 use multiply::{AddProduct, Multiply};
 #[doc(hidden)]
 pub use multiply::{Arithmetic, Product};

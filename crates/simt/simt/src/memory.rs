@@ -83,7 +83,8 @@ pub struct Env<'a, 'm> {
 pub struct Recent<'m> {
     /// The two most recently found allocations, to avoid a search.
     found: [Option<&'m Allocation>; 2],
-    /// The addresses that instructions accessed last. The address of an instruction selects its slot.
+    /// For each slot, the address that an instruction accessed last. The memory address of the decoded instruction
+    /// selects the slot.
     at: [u64; PLACES],
 }
 
@@ -119,7 +120,7 @@ pub struct AccessFault {
     pub what: AccessProblem,
     /// The space that contains the address.
     pub space: Space,
-    /// The address in that space, which differs from `address` if the instruction has generic addresses.
+    /// The address in that space, which differs from `address` if the instruction uses generic addresses.
     pub offset: u64,
     /// The size of that space in bytes, except for global memory.
     pub space_bytes: u64,
@@ -154,8 +155,8 @@ impl AccessFault {
         self
     }
 
-    /// Describes the place of the access in its space, for example `16 bytes past the end of the block's shared memory
-    /// of 4096 bytes`. Returns `None` for global memory, where the place depends on the allocations.
+    /// Describes where the access is in its space, for example `16 bytes past the end of the block's shared memory of
+    /// 4096 bytes`. Returns `None` for global memory, where the description depends on the allocations.
     pub fn near(&self) -> Option<String> {
         if self.what.words().is_some() {
             return Some(String::new());
@@ -272,8 +273,8 @@ pub enum Memory {
     Atomic(Box<Atomic>),
     /// `cp.async`
     AsyncCopy(Box<AsyncCopy>),
-    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`, and the same for `cp.async.bulk`; and whether it has
-    /// `.read`.
+    /// The instructions on groups of `cp.async` or `cp.async.bulk` (`commit_group`, `wait_group`, `wait_all`), and
+    /// whether the instruction has `.read`.
     AsyncGroup(Group, AsyncGroup, bool),
     /// `mbarrier`
     Mbarrier(Box<Mbarrier>),

@@ -50,7 +50,7 @@ pub(crate) fn find<'n>(names: impl Iterator<Item = &'n str> + Clone, wanted: &st
     Err(Vec::new())
 }
 
-/// Returns the name, demangled, that is most similar to `wanted`.
+/// Returns the demangled name that is most similar to `wanted`.
 pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, wanted: &str) -> Option<String> {
     let distance = |name: &[String; 5]| {
         let each = name.iter().map(|spelling| strsim::damerau_levenshtein(spelling, wanted));
@@ -59,7 +59,7 @@ pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, wanted: &str) ->
     names.map(spellings).min_by_key(distance).map(|[_, name, ..]| name)
 }
 
-/// Formats names, demangled: `a, b`, or `none`.
+/// Formats demangled names: `a, b`, or `none`.
 pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
     let names: Vec<_> = names.iter().map(|name| demangled(name.as_ref())).collect();
     match names[..] {

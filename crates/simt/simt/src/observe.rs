@@ -17,8 +17,8 @@ macro_rules! every_event {
             /// instruction's guard disables count as active. The calls of [`access`](Observer::access) for these
             /// instructions may precede this call.
             executed(first: Site, count: u32, active: u32);
-            /// The lanes of `active` executed a branch; those of `taken` jump. For an indexed branch, `taken` is one of
-            /// the groups that jump to the same target; if there is only one group, `taken` is all lanes.
+            /// The lanes of `active` executed a branch; the lanes of `taken` jump. For an indexed branch, `taken` is
+            /// one of the groups that jump to the same target; if there is only one group, `taken` is all lanes.
             branch(site: Site, active: u32, taken: u32);
             /// A memory instruction was executed.
             access(site: Site, warp_id: WarpId, access: &Access<'_>);
@@ -141,7 +141,7 @@ pub struct Access<'a> {
     pub space: Space,
     /// The kind of access.
     pub kind: AccessKind,
-    /// The number of bytes of each lane, for all elements of a vector.
+    /// The number of bytes that each lane accesses, for all elements of a vector.
     pub bytes: u32,
     /// The active lanes.
     pub mask: u32,

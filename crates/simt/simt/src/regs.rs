@@ -115,9 +115,9 @@ pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 /// The register numbers come from lowering, which also counts the registers. So an index is always in bounds; a wrong
 /// index is a bug and panics.
 pub struct Regs<'a> {
-    /// The registers of 32 bits or less.
+    /// The 32-bit registers.
     pub r32: &'a mut [Lanes32],
-    /// The registers of 64 bits.
+    /// The 64-bit registers.
     pub r64: &'a mut [Lanes64],
     /// The predicates, one bit per lane.
     pub preds: &'a mut [u32],

@@ -121,8 +121,8 @@ pub(crate) fn shared_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LA
     }
 }
 
-/// Returns the steps between the addresses of a full warp if they ascend from lane to lane, and the lanes that count.
-/// These are half of the warp if the other half has the same addresses.
+/// Returns the steps between the addresses of a full warp if they ascend from lane to lane, and the lanes that count:
+/// only half of the warp if both halves have the same addresses.
 #[inline(always)]
 fn ascent(vectors: impl Vectors, addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
     const LOWER: u32 = (1 << HALF) - 1;
@@ -213,7 +213,7 @@ pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u6
         }
         sectors.count
     };
-    // The second word of every lane is in the row after that of the first word, and so on.
+    // The second word of every lane is in the row after the first word's row, and so on.
     (words, sectors as u64 * words)
 }
 
@@ -221,9 +221,9 @@ pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u6
 ///
 /// A wavefront transfers at most 128 bytes, one word from each bank; all lanes that request a word receive it. So lanes
 /// are served in groups of 32, in groups of 16 if each lane accesses 8 bytes, or in groups of 8 if each accesses 16
-/// bytes. For a load, two adjacent groups are served together under this condition: every active lane's neighbor across
-/// bit 0 of the lane number is inactive or has the same address, for the whole warp. The same neighbor relation across
-/// bit 1 also suffices. Groups of a store are never served together.
+/// bytes. Two adjacent groups of a load are served together if, in the whole warp, every active lane's neighbor across
+/// bit 0 of the lane number is inactive or has the same address. The same relation across bit 1 also suffices. Groups
+/// of a store are never served together.
 #[inline(always)]
 pub(crate) fn shared(
     vectors: impl Vectors,

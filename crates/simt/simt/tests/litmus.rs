@@ -29,7 +29,7 @@ fn row(test: &Litmus, seen: &[(Place, Outcomes)]) -> String {
     {
         (true, _) => "allowed",
         (_, false) => "forbidden",
-        _ => "allowed at some places",
+        _ => "allowed at some scopes",
     };
     let (between, within): (Vec<Place>, Vec<Place>) = seen.iter().map(|(place, _)| *place).partition(is_blocks);
     let [between, within] = [between, within].map(|places| places.into_iter().map(test.allows).collect::<Vec<_>>());
@@ -48,13 +48,13 @@ const HEAD: &str = "\
 
 The tests are small programs of threads that share variables `x` and `y`, which are zero at the start.
 [simt's tests](../crates/simt/simt/tests/litmus.rs) run each program hundreds of times under random schedules and write this table. The
-threads are lanes of a warp, warps of a block or blocks of a grid. No interleaving of the threads gives the *outcome*. The column
+threads are lanes of a warp, warps of a block or blocks of a grid. No interleaving of the threads produces the *outcome*. The column
 \"the model\" says whether the PTX memory model allows the outcome, and the last column whether simt shows it.
 
 simt is **sequentially consistent**: it interleaves the threads' instructions, and every access takes effect for all threads at once. So
-it shows none of the weak outcomes that a GPU may give, and a missing fence or scope does not change a result. The sanitizer `race`
+it shows none of the weak outcomes that a GPU can produce, and a missing fence or scope does not change a result. The sanitizer `race`
 (`--sanitize race`) finds missing fences and scopes. The exception is **asynchronous copies**, which read their source and write their
-destination some time after they are issued: simt can show every outcome of them that the model allows.
+destination some time after they are issued. For these copies, simt can show every outcome that the model allows.
 
 | test | accesses | outcome | the model | simt |
 |---|---|---|---|---|

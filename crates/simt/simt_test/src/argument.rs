@@ -59,7 +59,7 @@ impl Argument for bool {
     }
 }
 
-/// A struct or an array that the kernel takes by value, `#[repr(C)]` and without padding.
+/// A struct or an array that is passed to the kernel by value: `#[repr(C)]` and without padding.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain<T>(pub T);
 

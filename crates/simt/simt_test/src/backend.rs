@@ -204,7 +204,7 @@ fn in_words(findings: &[Finding], error: Option<&LaunchError>) -> Option<String>
 }
 
 /// Runs a launch with this order of threads and the simulator's default instruction limit. Prints the kernel's output
-/// where tests print.
+/// together with the output of the test.
 fn run_on_sim(
     simulator: &mut Simulator,
     launch: &Launch<'_>,

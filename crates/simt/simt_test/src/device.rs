@@ -12,7 +12,7 @@ use crate::grid::Grid;
 use crate::launched::Launched;
 use crate::number::Number;
 
-/// A device with the kernels under test. It is displayed as its name and the size: `sim, size 33`.
+/// A device with the kernels under test. Its `Display` form is its name and the size: `sim, size 33`.
 pub struct Device {
     backend: Backend,
     buffers: usize,

@@ -19,7 +19,7 @@ impl Grid {
     /// `threads` threads per block.
     ///
     /// # Panics
-    /// Panics when `threads` is 0, or when the grid would have more blocks than a grid can have.
+    /// Panics when `threads` is 0, or when the number of blocks exceeds the limit of a grid.
     #[must_use]
     pub fn covering(n: usize, threads: u32) -> Self {
         let blocks = u32::try_from(n.div_ceil(threads as usize).max(1)).expect("a grid has fewer than 2^31 blocks");

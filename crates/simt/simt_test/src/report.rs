@@ -42,7 +42,7 @@ fn open(path: &Path) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Returns an identifier of this run of cargo: its process.
+/// Returns an identifier of this run of cargo: the id of cargo's process.
 #[cfg(unix)]
 fn run() -> Option<String> {
     std::env::var_os("CARGO").map(|_| std::os::unix::process::parent_id().to_string())

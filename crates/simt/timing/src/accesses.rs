@@ -9,8 +9,8 @@ use simt::regs::lanes;
 
 use crate::{Cost, CriticalPath, LINE, Published, Times};
 
-/// The number of bytes of memory in one slice of the L2. An H100 changes counters that are 1 KB apart at the rate of
-/// two slices, and counters that are 104 bytes apart at the rate of one slice.
+/// The number of consecutive bytes that one slice of the L2 holds. An H100 updates counters that are 1 KB apart at the
+/// rate of two slices, and counters that are 104 bytes apart at the rate of one slice.
 const SLICE: u64 = 512;
 /// The first address used for local memory, which is in no allocation.
 const LOCAL: u64 = 1 << 56;
@@ -30,8 +30,8 @@ impl CriticalPath {
         sectors
     }
 
-    /// Returns the latency of an access to local memory, which goes through the L1 as global memory does. The lanes of
-    /// a warp have each word at consecutive addresses.
+    /// Returns the latency of an access to local memory, which goes through the L1 as global memory does. Each word of
+    /// a warp's local memory is at consecutive addresses in consecutive lanes.
     pub(crate) fn local(&mut self, cost: Cost, access: &Access<'_>) -> Times {
         const LANES: u64 = 32;
         const WORD: u64 = 4;
@@ -80,8 +80,8 @@ impl CriticalPath {
         }
     }
 
-    /// Returns whether a load polls the word of the warp's last access again. The load then gets the time of the first
-    /// poll.
+    /// Returns whether a load polls the word of the warp's last access again. If so, the load gets the time of the
+    /// first poll.
     pub(crate) fn repeats_poll(&mut self, site: Site, access: &Access<'_>) -> bool {
         let warp = &mut self.block.warps[self.block.at];
         let address = access.addresses[access.mask.trailing_zeros() as usize];

@@ -134,7 +134,7 @@ impl CriticalPath {
         [0, 1].map(|served_by| ends[served_by].saturating_sub(begins[served_by]))
     }
 
-    /// Tracks arrivals at an mbarrier and waits for it.
+    /// Tracks the warps that arrive at an mbarrier and the warps that wait for it.
     pub(crate) fn at_mbarrier(&mut self, event: &MbarrierEvent) {
         self.end_pending();
         let block = &mut self.block;

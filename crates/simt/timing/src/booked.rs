@@ -5,8 +5,9 @@ const SLOT: u64 = 64;
 /// A slot with fewer free cycles counts as full.
 const MIN_CYCLES: f32 = 0.01;
 
-/// The time of a unit. Each request takes the first free time. The simulator does not run warps in the order of their
-/// clocks. A warp that runs later may make an earlier request, and gets the time that is still free.
+/// The booked time of a unit. Each request takes the first free time. The simulator does not run warps in the order of
+/// their clocks, so a warp that runs later may make an earlier request. Such a request gets the time that is still
+/// free.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UnitSchedule {
     /// The free cycles of each slot.

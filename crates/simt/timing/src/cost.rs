@@ -18,19 +18,20 @@ pub(crate) const UNROLLED: u32 = 4;
 pub(crate) struct Step {
     pub(crate) kind: Kind,
     pub(crate) cost: Cost,
-    /// Whether it starts a part of the program in which `ptxas` hoists loads of global memory.
+    /// Whether the instruction starts a part of the program in which `ptxas` hoists loads of global memory.
     pub(crate) leads: bool,
-    /// Whether it starts a loop that `ptxas` unrolls, so that `leads` applies once every [`UNROLLED`] rounds.
+    /// Whether the instruction starts a loop that `ptxas` unrolls, so that `leads` applies once every [`UNROLLED`]
+    /// rounds.
     pub(crate) unrolled: bool,
-    /// Whether loads are not hoisted above it.
+    /// Whether `ptxas` does not hoist loads above the instruction.
     pub(crate) holds: bool,
-    /// Whether it is a hoisted load or computes an address for one.
+    /// Whether the instruction is a hoisted load or computes an address for one.
     pub(crate) moves: bool,
-    /// Whether it is a load from an address that depends on other loads.
+    /// Whether the instruction is a load from an address that depends on other loads.
     pub(crate) gathers: bool,
-    /// The registers that it writes.
+    /// The registers that the instruction writes.
     pub(crate) defs: Vec<u32>,
-    /// The registers that it reads.
+    /// The registers that the instruction reads.
     pub(crate) uses: Vec<u32>,
 }
 
@@ -90,9 +91,9 @@ impl Kind {
 }
 
 /// Returns the work of a matrix product on the tensor cores. The unit is the time of one fused multiply-add of `f16`
-/// numbers. Tensor cores have twice the rate for bytes, half of it for `tf32` and a sixteenth for `f64` ("NVIDIA A100
-/// Tensor Core GPU Architecture", "NVIDIA H100 Tensor Core GPU Architecture", tables of peak rates). All rates double
-/// if A is sparse.
+/// numbers. The rate of tensor cores is twice as high for bytes, half as high for `tf32`, and a sixteenth as high for
+/// `f64`. All rates double if A is sparse. Source: the tables of peak rates in "NVIDIA A100 Tensor Core GPU
+/// Architecture" and "NVIDIA H100 Tensor Core GPU Architecture".
 fn products(opcode: &str) -> f32 {
     let words = || opcode.split('.');
     let has = |name: &str| words().any(|word| word == name);
@@ -113,8 +114,8 @@ fn products(opcode: &str) -> f32 {
 /// Returns the cycles until the sums of `mma` or `wmma.mma` are available. `reference` is the number of cycles for a
 /// product of 16 x 8 x 16 halves.
 ///
-/// With half of the products it is 8 cycles less. With more products, each further such `mma` adds 8 cycles (Sun and
-/// others, "Dissecting Tensor Cores via Microbenchmarks", arXiv:2206.02874).
+/// A product of half this size takes 8 cycles less. A larger product takes 8 more cycles for each further 16 x 8 x 16
+/// halves (Sun and others, "Dissecting Tensor Cores via Microbenchmarks", arXiv:2206.02874).
 fn product_cycles(products: f32, reference: u32) -> u32 {
     const REFERENCE: f32 = 16.0 * 8.0 * 16.0;
     (reference as f32 - 16.0 + products.min(REFERENCE) / REFERENCE * 16.0 + (products / REFERENCE - 1.0).max(0.0) * 8.0)
@@ -170,15 +171,15 @@ const FLOAT_PASSES: f32 = 2.4;
 /// The cost of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// The pipe that executes it.
+    /// The pipe that executes the instruction.
     pub pipe: Pipe,
-    /// The number of instructions issued for it.
+    /// The number of issued instructions.
     pub issued: f32,
-    /// Whether it accesses the L2 even if the L1 contains the data.
+    /// Whether the instruction accesses the L2 even if the L1 contains the data.
     pub bypasses_l1: bool,
-    /// For an atomic, the number of passes through a sector for each lane that changes the same word.
+    /// For an atomic, the number of passes over a sector per lane that updates the same word.
     pub passes: f32,
-    /// Whether it is an atomic that one lane of each warp executes for all lanes.
+    /// Whether the instruction is an atomic that one lane of each warp executes for all lanes.
     pub elects: bool,
     /// The work of a warp on the tensor cores. The unit is the time of one fused multiply-add of `f16` numbers.
     pub products: f32,

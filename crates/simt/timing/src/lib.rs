@@ -78,7 +78,7 @@ pub struct CriticalPath {
 /// A word in global memory that was written by an atomic operation or by a store that other blocks may poll.
 #[derive(Debug, Clone, Copy)]
 struct Published {
-    /// The block that wrote it; `None` if several blocks did.
+    /// The block that wrote the word; `None` if several blocks did.
     block: Option<u64>,
     /// The longest chain of waits that ended in one of these blocks before it wrote the word.
     waits: u64,
@@ -364,8 +364,8 @@ impl CriticalPath {
             log.issued(self.block.at, active, (warp.next[1], begins[1], issued), waits);
         }
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
-        // An instruction that is issued in several parts occupies the warp for the same number of cycles. An
-        // instruction for which nothing is issued waits for no register.
+        // An instruction that is issued in several parts occupies the warp for one cycle per part. An instruction for
+        // which nothing is issued waits for no register.
         if cost.pipe != Pipe::None {
             warp.next = begins.map(|at| at + cost.issued.round() as u64);
         }

@@ -109,7 +109,7 @@ impl Log {
         self.warps[warp].produced[register as usize]
     }
 
-    /// Records that an instruction waits from the first time on, and is issued from the second to the third.
+    /// Records that an instruction waits from the first of three times on, and is issued from the second to the third.
     pub(crate) fn issued(&mut self, warp: usize, lanes: u32, (from, begins, ends): (u64, u64, u64), waits: Activity) {
         self.add(warp, lanes, (from, begins), waits);
         self.add(warp, lanes, (begins, ends), Activity::Issues);

@@ -18,7 +18,7 @@ pub struct ResourceUse {
     pub products: f64,
     /// The work of `mma` and `wmma` on the tensor cores, in the same unit.
     pub warp_products: f64,
-    /// The number of tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each
+    /// The number of tags that the L1 looks up for global loads and stores: one for each 128-byte line that an
     /// instruction touches.
     pub tags: u64,
     /// The number of global loads of one line, which occupy the L1 for more than a clock.
@@ -62,7 +62,7 @@ pub struct ResourceUse {
     /// The number of waits in the longest chain of blocks in which each block waits for the previous one. A block waits
     /// for another block if it loads a word that the other block has written for it.
     pub waits: u64,
-    /// The number of passes of atomics through each part of memory that is in one slice.
+    /// For each part of memory that is in one slice, the number of passes of atomics.
     pub(crate) passes: HashMap<u64, f64>,
 }
 

@@ -60,8 +60,8 @@ fn move_addresses(steps: &mut [Step]) {
     }
 }
 
-/// The maximum number of instructions of a loop that `ptxas` unrolls: it unrolls the 23 of `one_block`, but not the 100
-/// of `product_global`.
+/// The maximum number of instructions of a loop that `ptxas` unrolls: it unrolls the 23-instruction loop of
+/// `one_block`, but not the 100-instruction loop of `product_global`.
 const MAX_UNROLLED: usize = 24;
 
 /// Marks the loops that `ptxas` unrolls. Such a loop is one short basic block with loads of global memory, without
@@ -119,8 +119,8 @@ fn is_arithmetic(step: &Step) -> bool {
 /// The maximum number of instructions that `ptxas` predicates instead of branching around them ("CUDA C Programming
 /// Guide" of CUDA 4, section 5.4.2).
 const MAX_PREDICATED: f32 = 7.0;
-/// The maximum number of instructions that are followed on a path. Some instructions are free, and some branches lead
-/// to themselves.
+/// The maximum number of instructions that are followed on a path. A limit is needed because some instructions are free
+/// and some branches lead to themselves.
 const MAX_PATH: usize = 32;
 
 /// Returns the branches that `ptxas` replaces with predicates, and the instructions that they skip. The two paths of
@@ -158,7 +158,7 @@ fn predicated(code: &[Inst], steps: &[Step]) -> HashSet<usize> {
     all
 }
 
-/// Returns the steps of a function, with the instructions fused that `ptxas` fuses. The return at the end of a function
+/// Returns the steps of a function, and fuses the instructions that `ptxas` fuses. The return at the end of a function
 /// has no instruction in the text.
 fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, numbers: &mut Numbers) -> Vec<Step> {
     let mut number = |register: Reg| {

@@ -82,7 +82,7 @@ pub struct Access {
     pub kind: Kind,
     /// The number of bits that a thread accesses.
     pub bits: u32,
-    /// Whether it is predicated.
+    /// Whether the instruction is predicated.
     pub predicated: bool,
 }
 

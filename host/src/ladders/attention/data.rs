@@ -21,7 +21,7 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// Returns the kind of this name, one of [`DATA`].
+    /// Returns the kind of data named `name`, one of [`DATA`].
     pub(super) fn named(name: &str) -> Self {
         match name {
             "uniform" => Self::Uniform,
@@ -61,7 +61,7 @@ impl Format {
         }
     }
 
-    /// Returns the largest rounding error of a number: relative to a normal number, and absolute for other numbers.
+    /// Returns the maximum rounding errors: relative for normal numbers, and absolute for other numbers.
     pub(super) fn roundoff(self) -> [f64; 2] {
         match self {
             Self::Bf16 => [2f64.powi(-8), 2f64.powi(-134)],
@@ -79,7 +79,7 @@ impl Format {
     }
 }
 
-/// The three tensors. Each tensor is made from a separate part of the pseudo-random numbers.
+/// The three tensors. Each is generated from separate pseudo-random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tensor {
     Q,

@@ -13,13 +13,13 @@ use super::reference::Reference;
 use super::{HEAD_SIZES, LADDER, TYPES};
 use crate::data::MAX_ELEMENTS;
 
-/// The largest number of scores in memory, 4 GiB. Rungs with a matrix of scores refuse larger problems.
+/// The maximum number of scores in memory, which take 4 GiB. Rungs with a matrix of scores refuse larger problems.
 const MOST_SCORES: u64 = 1 << 30;
 
 /// The index of the output among the buffers, after the three tensors.
 const OUTPUT: usize = 3;
 
-/// The box of a tensor map: 64 elements of a row, which are 128 bytes, and 64 rows.
+/// The box of a tensor map: 64 rows of 64 elements (128 bytes).
 const BOX: [u32; 2] = [64, 64];
 
 /// The lengths of the tensors.
@@ -146,8 +146,8 @@ impl Attention {
         [f16, d64, causal].into_iter().flatten().collect()
     }
 
-    /// Returns the map of a tensor. A tensor without rows has no map, and kernels do not use it; they get a map of one
-    /// row of the guard after the output.
+    /// Returns the map of a tensor. A tensor without rows cannot have a map. In its place, kernels get a map of one row
+    /// of the guard after the output, which they do not use.
     fn map(&self, tensor: Tensor) -> TensorMap {
         let [matrices, rows] = self.lengths.rows(tensor).map(|length| length as u64);
         let element = match self.format {
@@ -168,7 +168,7 @@ impl Attention {
     }
 }
 
-// SAFETY: every argument is one of the buffers, a tensor map of one, or a count, and never an address.
+// SAFETY: every argument is a buffer, a tensor map of a buffer, or a count, and never an address.
 unsafe impl Problem for Attention {
     fn facts(&self) -> Facts {
         let Lengths { queries, keys, d, .. } = self.lengths;

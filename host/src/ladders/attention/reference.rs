@@ -9,18 +9,19 @@ use super::data::Format;
 use super::problem::{Attention, Lengths};
 use crate::data::element;
 
-/// The number of multiplications up to which every row is compared, and the number that a sample takes.
+/// The number of multiplications up to which every row is compared, and the number of multiplications for a sample.
 const WHOLE: u64 = 1 << 30;
 const SAMPLED: u64 = 1 << 31;
 
-/// The unit of the error bound of an f32 sum. It is 2^-24 for sums that are rounded, but tensor cores truncate.
+/// The unit of the error bound of an f32 sum. The unit would be 2^-24 for rounded sums, but tensor cores truncate.
 const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
 
-/// The fewest keys of a tile. After each tile, a kernel may multiply its sums by the power for a new maximum.
+/// The minimum number of keys in a tile. After each tile, a kernel can multiply its sums by the power for a new
+/// maximum.
 const LEAST_TILE: usize = 16;
 
-/// The least number, relative to the greatest weight, that `ex2.approx.ftz` does not replace by 0. It includes a margin
-/// for weights that are computed with an earlier maximum.
+/// The smallest weight, relative to the greatest weight, that `ex2.approx.ftz` does not flush to 0. It includes a
+/// margin for weights that are computed with an earlier maximum.
 const FLUSHED: f64 = f32::MIN_POSITIVE as f64;
 
 /// The allowed range of an element: a number from `least` to `most`.
@@ -56,8 +57,8 @@ impl Reference {
         Self::with_limits(problem, WHOLE, SAMPLED)
     }
 
-    /// Computes the reference: of all rows if they take up to `whole` multiplications, or of a sample that takes about
-    /// `sampled`.
+    /// Computes the reference of all rows if they take up to `whole` multiplications. Otherwise computes the reference
+    /// of a sample that takes about `sampled` multiplications.
     pub(super) fn with_limits(problem: &Attention, whole: u64, sampled: u64) -> Self {
         let Lengths { queries, keys, d, .. } = problem.lengths;
         let rows = problem.lengths.all_heads() * queries;
@@ -96,7 +97,7 @@ impl Reference {
 fn sample(lengths: &Lengths, count: usize) -> Vec<usize> {
     let Lengths { queries, keys, .. } = *lengths;
     let heads = lengths.all_heads();
-    // The first queries that see a key, and the first queries that see more than one and two tiles.
+    // The first queries that see a key, and the first queries that see more than one tile and more than two tiles.
     let edge = queries.saturating_sub(keys);
     let fixed = [0, 1, edge.saturating_sub(1), edge, edge + 64, edge + 128, queries - 2, queries - 1];
     let in_head = (count / heads).saturating_sub(fixed.len()).max(1);
@@ -129,8 +130,8 @@ impl<'a> Values<'a> {
         Self { problem, k: decode(k), v: decode(v) }
     }
 
-    /// Returns the least and the greatest element of each column of each head of V. The range includes 0 for queries
-    /// that see no key.
+    /// Returns the least and the greatest element of each column of each head of V. The range includes 0 if there are
+    /// queries that see no key.
     fn columns(&self) -> Vec<AllowedRange> {
         let Lengths { batch, kv_heads, keys, d, .. } = self.problem.lengths;
         let column = |at: usize| {
@@ -173,7 +174,8 @@ impl<'a> Values<'a> {
         let exponent_error = |key: usize| score_error * scores[key][1] + rounding_error;
         let weights: Vec<f64> = scores.iter().map(|[score, _]| (score - scores[greatest][0]).exp2()).collect();
         let sum: f64 = weights.iter().sum();
-        // The error of each weight: with separate errors, and relative to the greatest weight.
+        // The error of each weight, with both ways to bound it: with separate errors, and relative to the greatest
+        // weight.
         let separate = |key: usize| exponent_error(key).exp2() - 1.0;
         let relative = |key: usize| {
             if key == greatest { 0.0 } else { (exponent_error(key) + exponent_error(greatest)).exp2() - 1.0 }

@@ -72,10 +72,10 @@ const LARGER: &[[u64; 2]] = &[
     [1537, 1409],
 ];
 
-/// Batch, heads, and heads of K and V.
+/// The batch size, the number of heads, and the number of heads of K and V.
 const HEADS: &[[u64; 3]] = &[[1, 1, 1], [1, 2, 1], [2, 1, 1], [1, 4, 2], [2, 3, 3], [3, 2, 1], [1, 6, 2]];
 
-/// Problems that fill a device or are long. Their rows are sampled.
+/// Problems that fill a device or have long sequences. Only a sample of their rows is compared.
 const LARGE: &[([u64; 2], [u64; 3])] = &[
     ([4096, 4096], [1, 16, 16]),
     ([8192, 8192], [1, 8, 2]),
@@ -98,13 +98,15 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     };
     let few: &[[u64; 2]] = &[[33, 17], [20, 65], [70, 33], [5, 130], [1, 1], [40, 0], [129, 70], [64, 64], [2, 2]];
     for (turn, &lengths) in effort.pick(EDGES, EDGES, few).iter().enumerate() {
-        // `cargo lab mutate` changes kernels of the default and the causal variant.
+        // Always include the default or the causal variant, because `cargo lab mutate` mutates the kernels of these
+        // `cargo lab mutate` mutates kernels of the default and the causal variant, so a quick sweep includes one of
+        // these two for each pair of lengths.
         let variants = effort.pick((0..8).collect(), vec![turn % 2, 2 + turn % 6], vec![turn % 8]);
         for variant in variants {
             add(lengths, HEADS[(turn + variant) % HEADS.len()], variant, (turn + variant) / 2);
         }
     }
-    // Many heads with few rows. A row beyond the end of a head is a row of the next head.
+    // Many heads with few rows, where the row after the end of a head belongs to the next head.
     for variant in 0..4 {
         add([4, 4], [4, 4, 4], variant, 0);
     }

@@ -32,8 +32,8 @@ impl Attention {
         self.inputs()[tensor].iter().map(|&bits| self.format.decode(bits) as f32).collect()
     }
 
-    /// Returns an output that a correct kernel may write: the online softmax in single precision, with tiles of `tile`
-    /// keys.
+    /// Returns an output that a correct kernel could write: the online softmax in single precision, with tiles of
+    /// `tile` keys.
     fn online(&self, tile: usize, is_backward: bool) -> Vec<u16> {
         let Lengths { heads, kv_heads, queries, keys, d, .. } = self.lengths;
         let [q, k, v] = [0, 1, 2].map(|tensor| self.numbers(tensor));

@@ -28,7 +28,7 @@ const fn power(exponent: i32) -> f64 {
 pub(in crate::ladders) const NAN: u16 = 0x7fff;
 
 impl Format {
-    /// Returns the format of this name, one of [`TYPES`].
+    /// Returns the format named `name`, one of [`TYPES`].
     pub(in crate::ladders) fn named(name: &str) -> Self {
         match name {
             "f16" => Self::F16,
@@ -54,7 +54,7 @@ impl Format {
         }
     }
 
-    /// Returns the number of digits of the significand.
+    /// Returns the number of bits of the significand.
     pub(in crate::ladders) fn digits(self) -> i32 {
         match self {
             Self::Bf16 => 8,
@@ -63,17 +63,17 @@ impl Format {
         }
     }
 
-    /// Returns the exponents of the least and the greatest normal numbers.
+    /// Returns the exponents of the smallest and the largest normal numbers.
     fn exponents(self) -> (i32, i32) {
         if self == Self::F16 { (-14, 15) } else { (-126, 127) }
     }
 
-    /// Returns the least number above 0.
+    /// Returns the smallest positive number.
     pub(in crate::ladders) fn least(self) -> f64 {
         power(self.exponents().0 + 1 - self.digits())
     }
 
-    /// Returns the least normal number above 0.
+    /// Returns the smallest positive normal number.
     pub(in crate::ladders) fn least_normal(self) -> f64 {
         power(self.exponents().0)
     }
@@ -91,7 +91,7 @@ impl Format {
         }
         let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
         let unit = exponent.max(self.exponents().0) + 1 - self.digits();
-        // Such a value exceeds all formats, and `power` cannot return its unit as a normal f64.
+        // Such a value exceeds the range of all formats, and `power` cannot return its unit as a normal f64.
         if unit > 200 {
             return f32::INFINITY.copysign(value as f32);
         }

@@ -13,7 +13,7 @@ pub(super) enum Data {
     Uniform,
     /// Like `Uniform`, but with one special number in half of A's rows and half of B's columns.
     Special,
-    /// Numbers of so few bits that no sum of products is rounded, in any order of addition.
+    /// Numbers with so few bits that no sum of products is rounded, in any order of addition.
     Exact,
 }
 
@@ -21,7 +21,7 @@ pub(super) enum Data {
 pub(super) const DATA: &[&str] = &["uniform", "special", "exact"];
 
 impl Data {
-    /// Returns the kind of this name, one of [`DATA`].
+    /// Returns the kind of data named `name`, one of [`DATA`].
     pub(super) fn named(name: &str) -> Self {
         match name {
             "special" => Self::Special,
@@ -40,9 +40,9 @@ pub(super) struct Factor {
     steps: [usize; 2],
 }
 
-/// The part of a whole product's factor that a factor holds. `first` is its first line, and the first place in its
-/// lines. `whole` is the length of the whole factor: in lines, if lines are adjacent in memory, and in places of a
-/// line.
+/// The position of a factor within the factor of the whole product. `first` is the index of its first line, and its
+/// first position within the lines. `whole` is the size of the whole factor: the number of lines, if lines are adjacent
+/// in memory, and the number of elements in a line.
 struct FactorOffset {
     first: [usize; 2],
     whole: [usize; 2],
@@ -60,8 +60,8 @@ fn specials(format: Format) -> [f64; 9] {
 }
 
 impl Factor {
-    /// Makes a factor from pseudo-random numbers of this salt. In memory, either the elements of a line are adjacent,
-    /// or the elements at the same place of all lines.
+    /// Creates a factor from pseudo-random numbers with this salt. In memory, either the elements of a line are
+    /// adjacent, or the elements at the same position of all lines.
     fn new(
         (format, data, bits): (Format, Data, u32),
         [lines, k]: [usize; 2],
@@ -70,8 +70,8 @@ impl Factor {
         salt: u32,
     ) -> Self {
         let steps = if lines_lie_together { [lines, 1] } else { [1, k] };
-        // An element's number is its index in the whole factor. This factor holds adjacent parts of the whole factor's
-        // rows in memory.
+        // An element's number is its index in the whole factor. In memory, this factor consists of a contiguous part of
+        // each of the whole factor's rows.
         let (row, whole, first) = match lines_lie_together {
             true => (lines, place.whole[0], [place.first[1], place.first[0]]),
             false => (k, place.whole[1], place.first),
@@ -94,8 +94,9 @@ impl Factor {
         factor
     }
 
-    /// Puts a special number into every other line, on average. With at most one special number per line, at most two
-    /// products of a sum are so large that f32 may not hold the sum of two. So the result does not depend on the order.
+    /// Puts a special number into half of the lines, on average. With at most one special number per line, at most two
+    /// products of a sum are so large that their sum can overflow an f32. So the result does not depend on the order of
+    /// addition.
     fn make_special(&mut self, line: usize, k: usize, place: &FactorOffset, salt: u32) {
         let random = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
         let position = (element(random).cast_unsigned() as usize % place.whole[1]).wrapping_sub(place.first[1]);
@@ -117,12 +118,12 @@ impl Factor {
         }
     }
 
-    /// Reads the elements of a line from place `first` on.
+    /// Reads the elements of a line, starting at position `first`.
     pub(super) fn read_line(&self, line: usize, first: usize, into: &mut [f64]) {
         self.read(line * self.steps[1] + first * self.steps[0], self.steps[0], into);
     }
 
-    /// Reads the elements at place `at` of the lines from `first` on.
+    /// Reads the elements at position `at` of the lines, starting at line `first`.
     pub(super) fn read_across_lines(&self, at: usize, first: usize, into: &mut [f64]) {
         self.read(first * self.steps[1] + at * self.steps[0], self.steps[1], into);
     }
@@ -156,9 +157,10 @@ impl Inputs {
         Self::of(sides[1], &Extent::whole(sides), format, b_in_columns, data)
     }
 
-    /// Makes the factors of a part of a product of `n` columns. The numbers are those of the whole product.
+    /// Creates the factors of a part of a product with `n` columns. The elements have the same values as in the whole
+    /// product.
     pub(super) fn of(n: usize, extent: &Extent, format: Format, b_in_columns: bool, data: Data) -> Self {
-        // A has the number of bits of the format. The bits of A and B add up to 15.
+        // A's elements have as many bits as the format allows. The bits of A and B add up to 15.
         let digits = format.digits().unsigned_abs();
         let Bits { a, b } = Bits::of(extent.whole_depth, Bits { a: digits, b: 15 - digits });
         let place = |first, lines| FactorOffset { first, whole: [lines, extent.whole_depth] };
@@ -171,10 +173,11 @@ impl Inputs {
         Self { sides: [m, n, k], data, a, b }
     }
 
-    /// Returns, for each place in the lines, the sum of B's elements times the columns' weights, and the sum of their
-    /// magnitudes.
+    /// Returns, for each position in the lines, the sum of B's elements times the columns' weights, and the sum of the
+    /// magnitudes of these terms.
     pub(super) fn weighted(&self, weight: impl Fn(usize) -> f64 + Sync) -> Vec<[f64; 2]> {
-        /// The number of places to read at once, so that adjacent elements of B are used while they are in the cache.
+        /// The number of positions to read at once, so that adjacent elements of B are used while they are in the
+        /// cache.
         const PLACES: usize = 64;
         const COLUMNS: usize = 32;
         let [_, n, k] = self.sides;

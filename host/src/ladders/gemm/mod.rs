@@ -1,23 +1,23 @@
-//! The product of two matrices on tensor cores: bfloat16, half precision or TF32, with f32 sums.
+//! The product of two matrices on tensor cores, in bfloat16, half precision or TF32, with f32 sums.
 //!
 //! C, m × n, is the product of A, m × k, and B, k × n. A and C are row-major, and B is row-major or column-major. The
-//! elements of C have the type of A and B, or are f32. Kernels have parameters `a`, `b`, `c` and `m`, `n`, `k`. Kernels
-//! that copy with tensor maps have `a_map`, `b_map` and `c_map`. Blocks exchange partial sums through `workspace` and
-//! `parts`. A rung that copies the factors has `a_copy`, `b_copy`, `a_copy_map` and `b_copy_map`.
+//! elements of C have the type of A and B, or are f32. Kernels have the parameters `a`, `b`, `c`, `m`, `n` and `k`.
+//! Kernels that copy with tensor maps have `a_map`, `b_map` and `c_map`. Blocks exchange partial sums through
+//! `workspace` and `parts`. A rung that first copies the factors has `a_copy`, `b_copy`, `a_copy_map` and `b_copy_map`.
 //!
-//! A tensor map requires rows that are multiples of 16 bytes. Rungs that copy A or B with a tensor map refuse other
-//! sizes and name a rung that accepts them. The rung that copies the factors gets maps of the copies. If only the rows
-//! of C are unsuitable, rungs get A's map in place of C's.
+//! A tensor map requires that the size of a row be a multiple of 16 bytes. Rungs that copy A or B with a tensor map
+//! refuse other sizes and name a rung that accepts them. The rung that copies the factors gets maps of the copies. If
+//! only the rows of C are unsuitable, rungs get A's map in place of C's.
 //!
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
 //! # How it is checked
-//! The reference consists of sums in double precision, which holds every product exactly. In whatever order it is
-//! computed, an f32 sum of k products has an error of at most (k + 1) u Σ|a b| (Higham, *Accuracy and Stability of
+//! The reference consists of sums in double precision, which represents every product exactly. Whatever the order of
+//! addition, an f32 sum of k products has an error of at most (k + 1) u Σ|a b| (Higham, *Accuracy and Stability of
 //! Numerical Algorithms*, 2nd edition, §3.1), with u = 2^-23, because tensor cores truncate. The allowed range of an
-//! element is this interval with both ends rounded like the output. So the bound includes one rounding to the output's
-//! format, and its overflow to infinity. A NaN must be NaN, in 16 bits the NaN that conversions return. An exact
-//! infinity must be that infinity.
+//! element is the interval within this error of the reference, with both ends rounded like the output. So the range
+//! includes one rounding to the output's format, and overflow to infinity. An exact NaN requires a NaN (in 16 bits, the
+//! NaN that conversions return), and an exact infinity requires the same infinity.
 //!
 //! Up to 2^30 multiplications, every element is compared. Beyond that, one element of each patch of 32 × 32 elements is
 //! compared. In addition, the sum of each row's elements with random signs x is compared with A (B x) (Freivalds,
@@ -28,8 +28,8 @@
 //! - `uniform`: numbers from -1 to 1.
 //! - `special`: in half of A's rows and half of B's columns, one element is NaN, an infinity, -0, a subnormal or the
 //!   largest finite number.
-//! - `exact`: elements of so few bits that no sum is rounded, as in the ladder `matmul`. An output is right only if it
-//!   is that sum, rounded once (-0 is 0).
+//! - `exact`: elements with so few bits that no sum is rounded, as in the ladder `matmul`. An output is right only if
+//!   it is the exact sum, rounded once (-0 counts as 0).
 
 pub(super) mod formats;
 mod inputs;
@@ -83,7 +83,8 @@ const WORKSPACE_BYTES: u64 = 8 * 4;
 /// The number of bytes for partial sums per block: a tile of 128 × 256.
 const PART_BYTES: u64 = 128 * 256 * 4;
 
-/// A tensor map's rows are multiples of `UNIT` bytes, and its tiles have `TILE_BYTES` and `TILE_ROWS`.
+/// The limits of a tensor map: rows are multiples of `UNIT` bytes, and tiles have `TILE_ROWS` rows of `TILE_BYTES`
+/// bytes.
 const UNIT: u64 = 16;
 const TILE_BYTES: u64 = 128;
 const TILE_ROWS: u32 = 64;
@@ -161,7 +162,7 @@ impl Gemm {
         self.words().join("_")
     }
 
-    /// Returns the input whose rows (or columns, if it is column-major) have a number of bytes that the rung does not
+    /// Returns the input whose rows (or columns, if it is column-major) have a size in bytes that the rung does not
     /// accept.
     fn unaligned_input(&self, rung: &Rung) -> Option<usize> {
         [A, B].into_iter().find(|buffer| !self.map(*buffer).pitch().is_multiple_of(rung.row_bytes))
@@ -181,7 +182,7 @@ impl Gemm {
     }
 
     /// Returns the map of the copy of A or B. The rows of the copy are padded with zeros to a multiple of 16 bytes.
-    /// `None` if the matrix itself can have a map.
+    /// Returns `None` if the matrix itself can have a map.
     fn map_of_copy(&self, buffer: usize) -> Option<TensorMap> {
         let map = self.map(buffer);
         let columns = map.columns.next_multiple_of(UNIT / self.factor.bytes());
@@ -194,7 +195,7 @@ impl Gemm {
     }
 }
 
-// SAFETY: every argument is one of the buffers, a tensor map of one, or a count, and never an address.
+// SAFETY: every argument is a buffer, a tensor map of a buffer, or a count, and never an address.
 unsafe impl Problem for Gemm {
     fn facts(&self) -> Facts {
         let [m, n, k] = self.sides().map(|side| side as u64);
@@ -215,7 +216,7 @@ unsafe impl Problem for Gemm {
             Format::Tf32 => "tf32",
             Format::F32 => "f32",
         };
-        let b = if self.b_in_columns { ", B in columns" } else { "" };
+        let b = if self.b_in_columns { ", B column-major" } else { "" };
         let words = self.words();
         Labels {
             title: format!("{size}, {} to {}{b}", name(self.factor), name(self.out)),
@@ -225,7 +226,7 @@ unsafe impl Problem for Gemm {
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
-        // Three square matrices, whose rows tensor maps can describe.
+        // The memory holds three square matrices whose rows a tensor map can describe.
         let elements = self.facts().bytes / (2 * self.factor.bytes() + self.out.bytes());
         Some(product::square(elements, share, UNIT / 2))
     }
@@ -261,7 +262,7 @@ unsafe impl Problem for Gemm {
         let has = |parameter| LADDER.rungs.iter().any(|rung| accepts(rung) && rung.parameters.contains(&parameter));
         let (has_parts, has_copies) = (has("parts"), has("a_copy"));
         if has_parts || has_copies {
-            // Rungs with workspaces launch at most one block for each multiprocessor.
+            // Rungs with workspaces launch at most one block per multiprocessor.
             let blocks = u64::from(device.multiprocessors);
             let copy = |buffer| self.map_of_copy(buffer).map_or(0, |map| map.pitch() * map.rows);
             buffers.extend([

@@ -8,12 +8,12 @@ use super::formats::Format;
 use super::inputs::{Data, Inputs};
 use crate::data::element;
 
-/// The largest numbers of multiplications and of elements up to which every element is compared.
+/// The number of multiplications, and the number of elements, up to which every element is compared.
 const WHOLE: u128 = 1 << 30;
 const MOST_ELEMENTS: usize = 1 << 26;
 
-/// The numbers of rows, columns and products per sum that are computed at once. They are small enough for B's part to
-/// stay in the caches nearest to a core.
+/// The numbers of rows, columns and products per sum that are computed at once. The numbers are small enough for the
+/// part of B to stay in the caches nearest to a core.
 const ROWS: usize = 16;
 const COLUMNS: usize = 32;
 const DEPTH: usize = 256;
@@ -21,11 +21,11 @@ const DEPTH: usize = 256;
 /// The side of a patch. One element of each patch is compared.
 const PATCH: usize = 32;
 
-/// u in the error bound (k + 1) u Σ|a b| of an f32 sum (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd
-/// edition, §3.1). It is 2^-24 for sums that are rounded, but tensor cores truncate.
+/// The u in the error bound (k + 1) u Σ|a b| of an f32 sum (Higham, *Accuracy and Stability of Numerical Algorithms*,
+/// 2nd edition, §3.1). It would be 2^-24 for rounded sums, but tensor cores truncate.
 const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
 
-/// The least f32 above 0: the possible error of a product or a sum that is subnormal.
+/// The smallest positive f32, which is the maximum error of a subnormal product or sum.
 const LEAST: f64 = f32::from_bits(1) as f64;
 
 /// A sum of products, and the sum of the products' magnitudes.
@@ -81,8 +81,8 @@ pub(super) struct Reference {
 enum Results {
     /// The ranges of all elements, row-major.
     Whole(Vec<AllowedRange>),
-    /// One element of each patch, by columns of patches. For each row, the sum of its elements times their columns'
-    /// [sign]s, and the sum of all products' magnitudes.
+    /// `elements` holds one element of each patch, by columns of patches. `rows` holds, for each row, the sum of its
+    /// elements times their columns' [sign]s, and the sum of all products' magnitudes.
     Sampled { elements: Vec<(usize, AllowedRange)>, rows: Vec<Sum> },
 }
 
@@ -110,7 +110,7 @@ impl Reference {
         }
     }
 
-    /// Compares a row's sum, in which each element has its column's sign.
+    /// Compares a row's sum, in which each element is multiplied by its column's sign.
     fn wrong_row(
         &self,
         inputs: &Inputs,
@@ -151,12 +151,12 @@ fn sign(column: usize) -> f64 {
     if element(column as u32 ^ 0x51ed_270b) < 0 { -1.0 } else { 1.0 }
 }
 
-/// Returns the error bound of an f32 sum of `k` products, whose magnitudes add up to `size`.
+/// Returns the error bound of an f32 sum of `k` products whose magnitudes add up to `size`.
 fn error(size: f64, k: usize, data: Data) -> f64 {
     if data == Data::Exact { 0.0 } else { (k + 1) as f64 * (TRUNCATION * size + LEAST) }
 }
 
-/// Returns the allowed range of an element: the sum may have the largest error of its bound, and is rounded once.
+/// Returns the allowed range of an element: the sum plus or minus its error bound, rounded once.
 fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> AllowedRange {
     let k = inputs.sides[2];
     let error = match sum.value.is_finite() {
@@ -178,7 +178,7 @@ fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> AllowedRange {
     right
 }
 
-/// Returns the sums of `height` rows from `top` on and `width` columns from `left` on.
+/// Returns the sums of the tile of `height` rows and `width` columns that starts at row `top` and column `left`.
 fn tile(inputs: &Inputs, (top, height): (usize, usize), (left, width): (usize, usize)) -> Box<[[Sum; COLUMNS]; ROWS]> {
     let k = inputs.sides[2];
     let (mut values, mut sizes) = ([[0f64; COLUMNS]; ROWS], [[0f64; COLUMNS]; ROWS]);

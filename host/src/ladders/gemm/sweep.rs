@@ -23,8 +23,9 @@ const EDGES: &[[u32; 3]] = &[
     [7, 2056, 24],
 ];
 
-/// More shapes for the kernels that `cargo lab mutate` changes. Each exposed mutants that no other shape did. They
-/// cover square tiles of each size, every number of stages, every remainder of k, and whole and partial tiles of a row.
+/// More shapes for the kernels that `cargo lab mutate` changes. Each shape exposed mutants that no other shape exposed.
+/// They cover square tiles of each size, every number of stages, every remainder of k, and whole and partial tiles of a
+/// row.
 const TILES: &[[u32; 3]] = &[
     [15, 15, 15],
     [16, 16, 16],
@@ -46,7 +47,7 @@ const TILES: &[[u32; 3]] = &[
     [257, 33, 33],
     [65, 65, 8],
     [129, 129, 9],
-    // Rows of each length beyond a multiple of 16 bytes, together with 15 and 17.
+    // Together with 15 and 17: rows of every length modulo 16 bytes.
     [33, 8, 34],
     [33, 8, 35],
     [33, 8, 36],
@@ -71,7 +72,8 @@ const TILES: &[[u32; 3]] = &[
 /// More tiles than a device has SMs, both narrow and wide.
 const MANY_TILES: &[[u32; 3]] = &[[1, 25480, 72], [1, 34056, 8]];
 
-/// Shapes that fill a device or are long. Their references take some seconds, so only a few variants use them.
+/// Shapes that fill a device or have a long side. Their references take some seconds, so only a few variants use these
+/// shapes.
 const LARGE: &[[u32; 3]] = &[
     [1024, 1024, 1024],
     [1000, 1100, 1304],
@@ -96,11 +98,11 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     let small = effort.pick(EDGES, &EDGES[..9], &[]).iter().copied().chain(product).collect::<Vec<_>>();
     let variants = variants();
     let mut all = Vec::new();
-    // From one shape to the next, a variant alternates between the kinds of data.
+    // A variant alternates between the kinds of data from one shape to the next.
     let mut add = |shape: [u32; 3], variant: usize, turn: usize| {
         all.push(with(shape).with_all(&variants[variant]).with("data", DATA[(turn + variant) % DATA.len()]));
     };
-    // `cargo lab mutate` changes kernels of the default variant.
+    // `cargo lab mutate` mutates only the kernels of the default variant.
     for (turn, &shape) in effort.pick(product::EDGES, product::EDGES, &[]).iter().enumerate() {
         add(shape, 0, turn);
     }

@@ -13,7 +13,7 @@ fn gemm(sides: [u32; 3], others: &[(&'static str, &str)]) -> Gemm {
 }
 
 impl Gemm {
-    /// Returns an output that a correct kernel may write: summed in single precision from the first product to the
+    /// Returns an output that a correct kernel could write: summed in single precision from the first product to the
     /// last, and rounded once.
     fn right(&self) -> Vec<f32> {
         let [m, n, k] = self.sides();
@@ -149,7 +149,7 @@ fn rungs_refuse_rows_that_are_not_multiples_of_their_bytes() {
     };
     starts([3, 4, 16], &[], "a row of B has 8 bytes, which is not a multiple of 16; use --n 8");
     starts([3, 8, 6], &[("type", "tf32")], "a row of A has 24 bytes, which is not a multiple of 16; use --k 8");
-    // A's rows are B's columns.
+    // A's rows are as long as B's columns.
     starts([3, 8, 1], &[("b", "columns")], "a row of A has 2 bytes, which is not a multiple of 16; use --k 8");
 
     let ragged = gemm([3, 8, 1001], &[]);

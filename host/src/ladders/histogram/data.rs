@@ -11,7 +11,7 @@ use crate::data::element;
 pub(super) const NAMES: [&str; 3] = ["uniform", "skewed", "constant"];
 
 pub(super) enum Data {
-    /// Generated from each byte's index, the same on every machine.
+    /// Generated from each byte's index, and the same on every computer.
     Generated(fn(u32) -> u8),
     /// Read from a file.
     File(Vec<u8>),
@@ -48,7 +48,7 @@ fn skewed(index: u32) -> u8 {
     mixed(index).leading_zeros() as u8
 }
 
-/// The finalizer of MurmurHash3 (Appleby, public domain).
+/// Applies the finalizer of MurmurHash3 (Appleby, public domain).
 fn mixed(index: u32) -> u32 {
     element(index).cast_unsigned()
 }

@@ -1,7 +1,7 @@
 //! The histogram of the byte values in generated data or in a file.
 //!
-//! Each kernel takes `(input: *const u8, bins: *mut u32, n: u32)` and adds to 256 counters. The counters are zeroed
-//! before every launch; zeroing is not timed.
+//! Each kernel has the parameters `(input: *const u8, bins: *mut u32, n: u32)` and adds to 256 counters. The counters
+//! are zeroed before every launch, which is not timed.
 //!
 //! Effective bandwidth is n bytes, each read once, divided by the time.
 
@@ -26,7 +26,7 @@ use data::Data;
 
 const DEFAULT_N: u64 = 1 << 24;
 
-/// Returns the largest number of bytes that cannot overflow a 32-bit counter. Except for uniform data, all bytes may
+/// Returns the maximum number of bytes that cannot overflow a 32-bit counter. Except in uniform data, all bytes can
 /// have the same value. In any 2^32 consecutive uniform bytes, each value occurs 2^24 times.
 fn most(data: &str) -> u64 {
     if data == data::NAMES[0] { MOST_IN_PIECES } else { u64::from(u32::MAX) }
@@ -71,9 +71,9 @@ pub(super) const LADDER: Ladder = Ladder {
     },
 };
 
-/// Returns sizes that expose a wrong comparison or offset. The last block ends within each of the elements of a thread,
-/// whether a thread's elements are adjacent or a block apart. Other sizes are one element after a block of 512, and two
-/// blocks of the rung with the largest blocks.
+/// Returns sizes that expose a wrong comparison or offset. With some sizes, the data end at each of the elements of a
+/// thread, whether a thread's elements are adjacent or a block apart. Other sizes are one element more than a block of
+/// 512 threads, and two blocks of the rung with the largest blocks.
 fn edges() -> impl Iterator<Item = u64> {
     (0..=16).map(|item| 257 * item + 100).chain([513, 1025, 2049, 40_001])
 }
@@ -118,7 +118,7 @@ pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
 
 struct Histogram {
     n: u64,
-    /// The index of the first byte, for a part of the data.
+    /// For a part of the data, the index of its first byte.
     first: u64,
     name: String,
     data: Data,

@@ -1,10 +1,10 @@
-//! The two factors, whose numbers have so few bits that no sum of products is rounded.
+//! The two factors, whose elements have so few bits that no sum of products is rounded.
 
 use crate::data::generate;
 use crate::ladders::product::{Bits, Extent, number};
 
-/// The numbers of bits for short sums. TF32 and bfloat16 keep 11 and 8 bits. They round the 12 bits of the first
-/// matrix, so the check detects a product in these formats.
+/// The numbers of bits for short sums. TF32 and bfloat16 keep 11 and 8 bits. They would round the first matrix's 12
+/// bits, so the check detects a product in these formats.
 const MOST: Bits = Bits { a: 12, b: 3 };
 
 /// Two matrices to multiply.
@@ -23,7 +23,8 @@ impl Inputs {
         Self::of(sides[1], &Extent::whole(sides))
     }
 
-    /// Makes the factors of a part of a product of `n` columns. The numbers are those of the whole product.
+    /// Creates the factors of a part of a product with `n` columns. The elements have the same values as in the whole
+    /// product.
     pub(super) fn of(n: usize, extent: &Extent) -> Self {
         let bits = Bits::of(extent.whole_depth, MOST);
         let [m, n, k] = extent.sides(n);

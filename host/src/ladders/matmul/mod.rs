@@ -1,31 +1,32 @@
-//! The product of two matrices of 32-bit floats, from naive reads by every thread to shared tiles and coarsening.
+//! The product of two matrices of 32-bit floats, from naive reads by every thread to shared-memory tiles and thread
+//! coarsening.
 //!
-//! Each kernel takes `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`, m × n, the
-//! product of `a`, m × k, and `b`, k × n. A kernel with a parameter `b_columns` instead of `b` takes the second matrix
-//! in column-major order. A kernel with a parameter `workspace` communicates through one word per tile.
+//! Each kernel has the parameters `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`,
+//! m × n, the product of `a`, m × k, and `b`, k × n. A kernel with a parameter `b_columns` instead of `b` reads a
+//! column-major second matrix. A kernel with a parameter `workspace` communicates through one word per tile.
 //!
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
 //! # How it is checked
 //! The comparison is exact, because nothing is rounded. The elements are odd multiples of 2^-12 in the first matrix and
-//! of 2^-3 in the second, between -1 and 1. So products and their sums are multiples of 2^-15, and they are exact in an
-//! f32 below 2^9. The signs are random: a sum of k products has mean 0 and a standard deviation below √k / 3, and 16
-//! standard deviations are less than 2^9 up to k = 9216. For larger k, elements have fewer bits, to keep the 16
-//! standard deviations. So every order of summation that does not depend on the values gives the same number, however
-//! the sum is split, fused or not. An element is right only if it equals that number (-0 is 0). A product in TF32 or
-//! bfloat16 is wrong, because these formats round the first matrix's 12 bits.
+//! of 2^-3 in the second, between -1 and 1. So products and their sums are multiples of 2^-15, and below 2^9 they are
+//! exact in an f32. The signs are random: a sum of k products has a mean of 0 and a standard deviation below √k / 3. Up
+//! to k = 9216, 16 standard deviations are less than 2^9. For larger k, elements have fewer bits, so that 16 standard
+//! deviations still fit. So every order of summation that does not depend on the values yields the same number,
+//! regardless of how the sum is split and whether operations are fused. An element is right only if it equals that
+//! number (-0 is 0). A product in TF32 or bfloat16 is wrong, because these formats round the first matrix's 12 bits.
 //!
-//! Up to 2^30 multiplications, the product is computed in double precision, which holds every sum exactly, whatever the
-//! signs. Beyond that, a weighted sum of each row is compared (Freivalds, *Probabilistic Machines Can Use Less Running
-//! Time*, 1977). For the product C of A and B and weights x, C x and A (B x) are compared in units of 2^-15 and modulo
-//! 2^64. An element that is not a multiple of 2^-15, or that is above 2^9, is always wrong. When a row differs, all of
-//! its elements are computed, and the first wrong element is reported.
+//! Up to 2^30 multiplications, the product is computed in double precision, which represents every sum exactly,
+//! regardless of the signs. Beyond that, a weighted sum of each row is compared (Freivalds, *Probabilistic Machines Can
+//! Use Less Running Time*, 1977). For the product C of A and B and weights x, C x and A (B x) are compared in units of
+//! 2^-15 and modulo 2^64. An element that is not a multiple of 2^-15, or that is above 2^9, is always wrong. When a row
+//! differs, all of its elements are computed, and the first wrong element is reported.
 //!
-//! A row with errors d, in units, passes if d · x = 0 modulo 2^64. The weights are odd, so a single wrong element in a
-//! row is always found. The other 63 bits of a weight are random. So several wrong elements pass with a probability of
-//! at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d: 2^-63 if any error is odd. Errors
-//! are below 2^25, so v is at most 24, and a row with errors passes with a probability of at most 2^-39. A wrong
-//! product passes only if all its wrong rows pass.
+//! A row whose errors are d, in units of 2^-15, passes if d · x = 0 modulo 2^64. The weights are odd, so a single wrong
+//! element in a row is always found. The other 63 bits of a weight are random. So several wrong elements pass with a
+//! probability of at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d. This probability is
+//! 2^-63 if any error is odd. Errors are below 2^25, so v is at most 24, and a row with errors passes with a
+//! probability of at most 2^-39. A wrong product passes only if all its wrong rows pass.
 
 mod inputs;
 mod reference;
@@ -138,7 +139,7 @@ unsafe impl Problem for Matmul {
     fn smaller(&self, share: f64) -> Option<Options> {
         let [m, n, k] = self.sides().map(|side| side as u64);
         let elements = m * k + 2 * k * n + m * n;
-        // Memory for four square matrices, and for copies of three to restore them from.
+        // The memory holds four square matrices, and copies from which three of them are restored.
         Some(product::square(elements / 7, share, 1))
     }
 

@@ -1,4 +1,4 @@
-//! The reference: the product or, when it takes too long to compute, weighted sums of its rows.
+//! The reference: the product or, if the product takes too long to compute, weighted sums of its rows.
 
 use rayon::prelude::*;
 
@@ -27,8 +27,8 @@ impl Method {
 pub(super) enum Reference {
     /// The product in row-major order.
     Whole(Vec<f32>),
-    /// The columns' weights, and the weighted sum of each row of the product modulo 2^64. The unit of a sum is the unit
-    /// of the products of elements.
+    /// The columns' weights, and the weighted sum of each row of the product modulo 2^64. A sum has the same unit as
+    /// the products of elements.
     Sums { weights: Vec<u64>, sums: Vec<u64> },
 }
 
@@ -81,15 +81,16 @@ impl Reference {
     }
 }
 
-/// Returns the first element that differs from `right`. Its index is counted from `start`. NaNs are wrong, and -0 is 0.
+/// Returns the first element that differs from `right`. Its index is counted from `start`. NaNs are wrong, and -0
+/// equals 0.
 fn first_difference(found: &[f32], right: &[f32], start: usize) -> Option<WrongElement> {
     let mut pairs = found.iter().zip(right).enumerate();
     let (at, (_, &right)) = pairs.find(|(_, (found, right))| found != right)?;
     Some(WrongElement { at: start + at, right })
 }
 
-/// Returns the weight of a column: 63 bits that are independent of the inputs, followed by a 1. So any error of a
-/// single element changes the weighted sum of its row.
+/// Returns the weight of a column: 63 bits that are independent of the inputs, followed by a 1. Because the weight is
+/// odd, any error of a single element changes the weighted sum of its row.
 fn weight(column: u32) -> u64 {
     let half = |salt: u32| {
         let mixed = element(element(column).cast_unsigned() ^ salt);
@@ -113,8 +114,8 @@ fn times(matrix: &[f32], bits: u32, weights: &[u64]) -> Vec<u64> {
     .collect()
 }
 
-/// Returns the weighted sum of a row of the product, in units of 1 / `scale` and modulo 2^64. `None` if an element is
-/// not a multiple of the unit, or so large that it could have been rounded.
+/// Returns the weighted sum of a row of the product, in units of 1 / `scale` and modulo 2^64. Returns `None` if an
+/// element is not a multiple of the unit, or is so large that it could have been rounded.
 fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     let mut are_multiples = true;
     let mut sum = 0u64;
@@ -129,8 +130,8 @@ fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     are_multiples.then_some(sum)
 }
 
-/// The numbers of rows and columns of the product that are computed at once, so that the sums stay in a core's nearest
-/// cache.
+/// The numbers of rows and columns of the product that are computed at once. They are small enough for the sums to stay
+/// in a core's nearest cache.
 const ROWS: usize = 8;
 const COLUMNS: usize = 256;
 
@@ -143,7 +144,7 @@ fn product(inputs: &Inputs) -> Vec<f32> {
     product
 }
 
-/// Computes up to `ROWS` rows of the product of `a` and `b`. `b` has `k` rows of `n` elements.
+/// Computes up to `ROWS` rows of the product of `a` and `b`. `b` consists of `k` rows of `n` elements.
 ///
 /// The sums are computed in double precision, whose 53 bits hold any possible sum of products of 15 bits each.
 fn band(a: &[f32], b: &[f32], product: &mut [f32], [n, k]: [usize; 2]) {

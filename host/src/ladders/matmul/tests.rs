@@ -69,7 +69,7 @@ fn both_layouts_of_the_second_matrix_hold_the_same_elements() {
 #[test]
 fn the_smaller_problem_fits() {
     let matmul = ladder("matmul").unwrap();
-    // For k = 1, the product needs nearly all of the memory: both forms of the second matrix and the copies are
+    // For k = 1, the product needs nearly all of the memory. Both forms of the second matrix and the copies are
     // negligible.
     let problem = matmul.problem(&sides(10_000, 10_000, 1)).unwrap();
     let need: u64 = problem.buffers(DeviceProperties::default()).iter().map(|buffer| buffer.bytes).sum();

@@ -1,5 +1,4 @@
-//! The same sum on the CPU. One of these references is the function with which the ladder's source text compares the
-//! first GPU kernel.
+//! The same sum on the CPU. The ladder's source text compares the first GPU kernel with one of these functions.
 
 /// Returns the wrapping sum of `data`, from the first element to the last.
 pub fn plain_sum(data: &[i32]) -> i32 {
@@ -20,12 +19,13 @@ pub fn unrolled_sum(data: &[i32]) -> i32 {
         sums[2] = sums[2].wrapping_add(group[2]);
         sums[3] = sums[3].wrapping_add(group[3]);
     }
-    // The remainder has the elements after the last whole group.
+    // The remainder consists of the elements after the last whole group.
     plain_sum(&sums).wrapping_add(plain_sum(groups.remainder()))
 }
 
-/// Returns the wrapping sum of `data` by interleaved pairs: adds the upper half to the lower half in place, then sums
-/// the lower half in the same way. The sum of no elements is 0. `data` holds partial sums afterwards.
+/// Returns the wrapping sum of `data`, computed by interleaved pairs. The function adds the upper half to the lower
+/// half in place, then sums the lower half in the same way. The sum of no elements is 0. Afterwards, `data` holds
+/// partial sums.
 ///
 /// The textbook's version halves the size by integer division and loses the last element whenever a size is odd, so it
 /// is right only for powers of two. Here the lower half is the larger half: an odd element in the middle has no partner

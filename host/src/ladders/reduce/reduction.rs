@@ -22,18 +22,20 @@ const WORKSPACE: usize = 3;
 /// The problem of reducing `n` elements of a type with an operation.
 pub(super) struct Reduction<T: Number> {
     n: u64,
-    /// For a part of a reduction, the index of its first element, and the number of elements of the whole.
+    /// For a part of a reduction, the index of its first element, and the total number of elements in the whole
+    /// reduction.
     first: u64,
     whole_n: u64,
     op: Op,
-    /// The name of the variant, as in `max_f32`; empty for the ladder's default sum.
+    /// The name of the variant, such as `max_f32`. Empty for the ladder's default sum.
     variant: String,
     data: OnceLock<Data<T>>,
 }
 
 struct Data<T: Number> {
     input: Vec<T>,
-    /// The results of every `GRAIN` elements, so that checking a launch's blocks does not read all elements again.
+    /// The result of each group of `GRAIN` elements, so that checking a launch's blocks does not read all elements
+    /// again.
     grains: Vec<T::Wide>,
 }
 
@@ -57,7 +59,7 @@ impl<T: Number> Reduction<T> {
         Self { n, first: 0, whole_n: n, op, variant, data }
     }
 
-    /// Returns the reduction of `n` elements from `first` on, out of `whole_n` elements.
+    /// Returns the reduction of `n` elements starting at `first`, out of `whole_n` elements.
     fn range(&self, first: u64, n: u64, whole_n: u64) -> Self {
         Self { n, first, whole_n, op: self.op, variant: self.variant.clone(), data: OnceLock::new() }
     }
@@ -87,8 +89,8 @@ impl<T: Number> Reduction<T> {
         self.combine_results(T::Wide::identity(self.op), &self.data().grains)
     }
 
-    /// Returns the largest allowed error of the result of `elements` elements that are reduced in any order. The
-    /// ladder's documentation derives it.
+    /// Returns the maximum allowed error when `elements` elements are reduced in any order. The ladder's documentation
+    /// derives it.
     pub(super) fn error(&self, elements: u64, right: T::Wide) -> f64 {
         if self.op != Op::Product || T::ROUNDOFF == 0.0 {
             return 0.0;
@@ -154,7 +156,7 @@ unsafe impl<T: Number> Problem for Reduction<T> {
 
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         let (expected, items) = match rung.single_pass {
-            // The launch may combine all elements in any order.
+            // The launch can combine all elements in any order.
             true => (vec![self.expected_whole()], self.n),
             false => {
                 let items_per_block = launch.threads() * u64::from(rung.items_per_thread);

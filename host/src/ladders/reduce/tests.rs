@@ -51,7 +51,7 @@ fn the_check_names_the_wrong_block() {
     let mut unwritten = right.clone();
     unwritten[7] = i32::from_ne_bytes([POISON; 4]);
     let why = fixture.why(&unwritten).unwrap();
-    let parts = ["block 7 of 8", "what was there before"];
+    let parts = ["block 7 of 8", "the value from before the launch"];
     assert!(parts.iter().all(|part| why.contains(part)), "{why}");
 }
 
@@ -89,7 +89,7 @@ fn the_input_is_spread_over_all_words() {
     assert!(!values.contains(&0));
     assert_eq!(element(0), element(0));
     let wide: i64 = values.iter().copied().map(i64::from).sum();
-    // A sum that does not wrap is a weak test.
+    // A sum that does not wrap would be a weak test.
     assert_ne!(i64::from(plain_sum(&values)), wide);
 }
 
@@ -153,8 +153,8 @@ fn min_and_max_are_exact_and_ignore_nans() {
     assert_eq!(of_operation("min", "f64", 0).why(&[f64::INFINITY]), None);
 }
 
-/// Sums parts of `each` elements, then parts of the sums, and so on until one sum is left. The elements of a part are
-/// equally far apart. Returns the sum and the largest magnitude of all intermediate sums.
+/// Sums parts of `each` elements, then parts of these sums, and so on until one sum is left. The elements of a part are
+/// evenly spaced. Returns the sum and the largest magnitude of all intermediate sums.
 fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8], each: usize) -> (Vec<Vec<u8>>, f64) {
     let (mut level, mut largest) = (bytemuck::cast_slice::<_, T>(input).to_vec(), 0.0f64);
     while level.len() > 1 {
@@ -213,7 +213,7 @@ fn a_whole_result_is_checked() {
     assert!(wrong(&output_of(&[sum, 1.0])).contains("2 results"));
     assert!(wrong(&[]).contains("0 results"));
     let unwritten = output_of(&[f32::from_ne_bytes([POISON; 4])]);
-    assert!(wrong(&unwritten).contains("what was there before"));
+    assert!(wrong(&unwritten).contains("the value from before the launch"));
     assert!(wrong(&output_of(&[f32::NAN])).contains("NaN"));
 }
 
@@ -222,7 +222,7 @@ fn whole_products_stay_in_range_and_reveal_missing_factors() {
     let problem = divided_problem("product", "f32", 1 << 18);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {
-        // Like a GPU: products of `each` elements, and then of pairs of products.
+        // As on a GPU, multiplies parts of `each` elements, and then pairs of products.
         let parts = input.chunks(each).map(|part| part.iter().product());
         let mut parts: Vec<f32> = parts.collect();
         while parts.len() > 1 {

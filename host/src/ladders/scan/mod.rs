@@ -1,26 +1,25 @@
-//! The prefix sum: element `i` of the output is the sum of the elements 0 to `i` of the input. `scan_look_back_warp`
-//! and `scan_pipelined` also compute it for other operations and types, and in the exclusive form. In that form,
-//! element `i` of the output is the sum of the elements before element `i`, and element 0 is the identity of the
-//! operation.
+//! The prefix sum: element `i` of the output is the sum of elements 0 to `i` of the input. `scan_look_back_warp` and
+//! `scan_pipelined` also compute it for other operations and types, and in the exclusive form. In that form, element
+//! `i` of the output is the sum of the elements before element `i`, and element 0 is the identity of the operation.
 //!
-//! Each kernel takes `(input: *const T, output: *mut T, …, n: u32)`. In the rungs before `scan_three_phases`, each
-//! block scans one section; the check compares each section separately.
+//! Each kernel has the parameters `(input: *const T, output: *mut T, …, n: u32)`. In the rungs before
+//! `scan_three_phases`, each block scans one section, and the check compares each section separately.
 //!
 //! Effective bandwidth counts one read and one write of every element.
 //!
 //! # Floats
-//! The sums and products of floats are rounded, in an order that depends on the rung:
+//! The sums and products of floats are rounded, so they depend on the order of operations, which depends on the rung:
 //!
 //! | rung | the order of additions | the same bits in every run |
 //! |---|---|---|
 //! | `scan_look_back_warp` | depends on which tiles have a prefix when a block looks back | no |
 //! | `scan_pipelined` | depends on `n`, the block and the number of blocks | yes, on devices with the same number of multiprocessors |
 //!
-//! In whatever order a rung adds, the error of an element of the output is at most γ(k) Σ|xⱼ|. The xⱼ are the elements
-//! that it sums, γ(k) = k u / (1 - k u), and u = 2^-24 is the unit roundoff. k is the largest number of additions that
-//! an element goes through (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). With
-//! t tiles, k is at most 60 + t in both rungs. At most 25 additions sum a tile, 13 combine the words that a warp reads,
-//! and 20 add everything before an element in its tile. Each earlier tile adds at most one addition; in
+//! Whatever the order of addition, the error of an element of the output is at most γ(k) Σ|xⱼ|. The xⱼ are the elements
+//! that are summed, γ(k) = k u / (1 - k u), and u = 2^-24 is the unit roundoff. k is the largest number of additions
+//! that an element goes through (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2).
+//! With t tiles, k is at most 60 + t in both rungs. At most 25 additions sum a tile, 13 combine the words that a warp
+//! reads, and 20 add everything before an element in its tile. Each earlier tile adds at most one addition; in
 //! `scan_pipelined`, each earlier wave does.
 //!
 //! The ladder `reduce` documents the bound of a product.
@@ -80,8 +79,8 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns::MEMORY,
 };
 
-/// Sizes that expose a wrong comparison or offset: around warps, rows, blocks, tiles and windows of a look-back, after
-/// each element of a thread's vectors, and primes.
+/// Sizes that expose a wrong comparison or offset: sizes around warps, rows, blocks, tiles and the windows of a
+/// look-back, sizes that end after each element of a thread's vectors, and primes.
 const EDGES: &[u64] = &[
     0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 61, 63, 64, 65, 95, 96, 97, 127, 128, 129, 130, 191, 255, 256, 257,
     258, 383, 386, 511, 512, 513, 640, 767, 997, 1000, 1023, 1024, 1025, 1536, 1999, 2047, 2048, 2049, 3071, 4095,
@@ -121,7 +120,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
         all.push(with(4099).with("data", data));
         all.extend(OPS.iter().map(|op| with(20_011).with("op", op).with("type", "f32").with("data", data)));
     }
-    // Blocks that process several tiles, and a wave of more tiles than a warp has lanes.
+    // Cases in which blocks process several tiles, and in which a wave has more tiles than a warp has lanes.
     for (n, resident) in [(20_011, "1"), (65_536, "3"), (100_003, "2"), (150_001, "device")] {
         all.push(with(n).with("resident", resident).with("type", "i64").with("kind", "exclusive"));
         all.push(with(n).with("resident", resident));
@@ -154,7 +153,7 @@ fn scan<T: Number + 'static>(options: &Options, resident: Option<u32>) -> Result
         );
         return Err(Error::out_of_bounds(LADDER.name, "n", n, &takes));
     }
-    // A kernel's name omits the words that are defaults.
+    // A kernel's name omits words that are defaults.
     let named = [(op, OPS), (word, TYPES), (kind, KINDS)].into_iter().filter(|(word, words)| *word != words[0]);
     let variant = named.map(|(word, _)| word).collect::<Vec<_>>().join("_");
     let (op, is_exclusive) = (Op::named(op), kind == KINDS[1]);

@@ -12,10 +12,10 @@ use rayon::prelude::*;
 use crate::data::{element, generate};
 use crate::ladders::number::{NAN_EVERY, Number, Op, Wide as _, gamma};
 
-/// The smallest tile of a block in 32-bit words, in the rungs that store a state per tile.
+/// The smallest tile of a block, in 32-bit words, among the rungs that store a state per tile.
 const SMALLEST_TILE: u64 = 64 * 16;
 
-/// The largest number of additions that an element goes through in its tile and in a window or wave of tiles.
+/// The maximum number of additions that an element goes through in its tile and in a window or wave of tiles.
 const DEPTH: u64 = 60;
 
 /// The names of the kinds of data.
@@ -39,8 +39,8 @@ impl Data {
         all[place.expect("the option accepts only these words")]
     }
 
-    /// Returns the largest number of factors whose products all stay in the range of `f32`. A factor's magnitude is
-    /// within 1/1024 of 1, and 2^16 factors of e^(1/1024) give e^64.
+    /// Returns the maximum number of factors whose products all stay in the range of `f32`. A factor's magnitude is
+    /// within 1/1024 of 1, and the product of 2^16 factors of e^(1/1024) is e^64.
     pub(super) fn most_factors(self) -> u64 {
         match self {
             // The product of the magnitudes stays near 1.
@@ -53,7 +53,7 @@ impl Data {
         let random = |index| T::element(index, op);
         match self {
             Self::Random => generate(n, random),
-            // A uniform factor would soon make a product 0.
+            // Uniform factors would soon make the product 0.
             Self::Uniform if op == Op::Product => generate(n, random),
             Self::Uniform => generate(n, T::uniform),
             Self::Constant => generate(n, |_| random(0)),
@@ -79,10 +79,11 @@ pub(super) struct Scan<T: Number> {
     pub(super) n: u64,
     pub(super) op: Op,
     pub(super) is_exclusive: bool,
-    /// The name of the variant, as in `max_f32_exclusive`; empty for the inclusive sum of `i32`.
+    /// The name of the variant, such as `max_f32_exclusive`. Empty for the inclusive sum of `i32`.
     pub(super) variant: String,
     pub(super) data: Data,
-    /// The largest number of blocks that process several tiles. `None` for one block per multiprocessor.
+    /// The maximum number of blocks in rungs whose blocks process several tiles. `None` for one block per
+    /// multiprocessor.
     pub(super) resident: Option<u32>,
     pub(super) input: OnceLock<Vec<T>>,
 }
@@ -94,19 +95,19 @@ impl<T: Number> Scan<T> {
         self.input.get_or_init(|| self.data.generate(self.n, self.op))
     }
 
-    /// Returns the length in 32-bit words. A thread processes the same number of words for every type.
+    /// Returns the length in 32-bit words, because a thread processes the same number of words for every type.
     fn words(&self) -> u64 {
         self.n * Self::SIZE / 4
     }
 
-    /// Returns whether no order of additions rounds the result.
+    /// Returns whether the result is exact in any order of additions.
     fn is_exact(&self) -> bool {
         let is_sum_exact = matches!(self.data, Data::Random | Data::Special);
         T::ROUNDOFF == 0.0 || matches!(self.op, Op::Min | Op::Max) || self.op == Op::Sum && is_sum_exact
     }
 
-    /// Returns the largest allowed error of the result of `elements` elements whose magnitudes add up to `magnitudes`.
-    /// The ladder's documentation derives it.
+    /// Returns the maximum allowed error of a result that combines `elements` elements whose magnitudes add up to
+    /// `magnitudes`. The ladder's documentation derives it.
     fn error(&self, launch: &Launch, rung: &Rung, elements: u64, magnitudes: f64, right: T::Wide) -> f64 {
         let magnitude = right.distance(T::Wide::identity(Op::Sum));
         if self.is_exact() || !magnitude.is_finite() {
@@ -159,7 +160,7 @@ unsafe impl<T: Number> Problem for Scan<T> {
 
     fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let (bytes, tiles) = (self.n * Self::SIZE, self.words().div_ceil(SMALLEST_TILE).max(1));
-        // 64-bit elements have two words per tile.
+        // 64-bit elements take two words per tile.
         let words = HEAD as u64 + tiles * Self::SIZE.div_ceil(4);
         vec![
             Buffer::new("input", Role::Input, bytes),

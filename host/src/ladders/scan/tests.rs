@@ -70,7 +70,7 @@ fn the_check_compares_sections_where_rungs_scan_sections() {
     assert_eq!(fixture.why(&output), None);
     output[999] = i32::from_ne_bytes([POISON; 4]);
     let why = fixture.why(&output).unwrap();
-    assert!(why.starts_with("the sum up to element 999 of its section is ") && why.contains("what was there before"));
+    assert!(why.starts_with("the sum up to element 999 of its section is ") && why.contains("the value from before the launch"));
     assert!(fixture.needs_an_output());
 }
 
@@ -88,7 +88,7 @@ fn sums_of_other_floats_are_within_the_bound_in_any_order() {
     for data in ["uniform", "constant", "sorted", "reversed", "few"] {
         let fixture = variant("scan_pipelined", 100_003, &[("type", "f32"), ("data", data)]);
         let input = fixture.input::<f32>();
-        // Like a GPU: scans tiles, and adds the sum of everything before each tile.
+        // As on a GPU, scan tiles, and add to each the sum of everything before it.
         let mut sums = Vec::new();
         let mut before = 0.0;
         for tile in input.chunks(1024) {

@@ -1,4 +1,4 @@
-//! The demonstration of each rung, with the data to compute which lane's value each lane has after the shuffle.
+//! The demonstration of each rung, with the data that determine which lane's value each lane holds after the shuffle.
 
 use engine::registry::Rung;
 
@@ -11,7 +11,7 @@ pub(super) struct Demonstration {
     rung: &'static str,
     /// The function of `cuda_std::warp` that the kernel calls.
     pub(super) function: &'static str,
-    /// How the kernel's lanes find the lane to read.
+    /// How a lane of the kernel finds the lane to read.
     pub(super) mode: Mode,
     /// The ladder's option that sets the kernel's argument.
     pub(super) option: &'static str,

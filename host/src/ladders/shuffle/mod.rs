@@ -1,8 +1,8 @@
-//! Demonstrations of warp shuffles: the values of each lane before and after.
+//! Demonstrations of warp shuffles: the values of each lane before and after a shuffle.
 //!
-//! This ladder does not compare speeds but shows the four modes, with the argument and the width as options. Each
-//! kernel takes `input`, `output`, the shuffle's argument (`source`, `delta` or `lane_mask`) and `width`. A kernel runs
-//! on 16 lanes, or on the whole warp if the width is 32.
+//! Instead of comparing speeds, this ladder shows the four modes, with the argument and the width as options. Each
+//! kernel has the parameters `input`, `output`, the shuffle's argument (`source`, `delta` or `lane_mask`) and `width`.
+//! A kernel runs on 16 lanes, or on the whole warp if the width is 32.
 
 mod demonstration;
 mod model;
@@ -92,7 +92,7 @@ impl Shuffle {
         LANES.max(self.width)
     }
 
-    /// Returns the bits of a value: its index, plus a half for floats.
+    /// Returns the bits of a value, which is its index, plus one half for floats.
     fn value(&self, place: u32) -> u32 {
         match self.is_float {
             true => (place as f32 + 0.5).to_bits(),
@@ -116,12 +116,13 @@ impl Shuffle {
         self.options.size(name) as u32
     }
 
-    /// Returns the width for a rung, whose lanes have one or more values each. It is at most the number of lanes.
+    /// Returns the shuffle width for a rung whose lanes hold one or more values each. The width is at most the number
+    /// of lanes.
     fn width(&self, rung: &Rung) -> u32 {
         self.width.min(self.values() / rung.items_per_thread)
     }
 
-    /// Returns the value of each lane after a rung.
+    /// Returns the value that each lane holds after a rung's shuffle.
     fn expected(&self, rung: &Rung) -> Vec<u32> {
         let shown = Demonstration::of(rung);
         let (value, width, registers) = (self.option(shown.option), self.width(rung), rung.items_per_thread);

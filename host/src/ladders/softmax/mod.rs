@@ -1,8 +1,8 @@
-//! The softmax or RMSNorm of each row of a matrix of bfloat16, half precision or f32.
+//! The softmax or RMSNorm of each row of a matrix in bfloat16, half precision or f32.
 //!
-//! Each kernel takes `(input: *const T, output: *mut T, …, n: u32)`, for row-major matrices of `m` rows and `n`
-//! columns, and computes in f32. `kernels_gpu::softmax` defines both operations, and `kernels_gpu::softmax::row`
-//! defines the result of a row with infinities or NaN.
+//! Each kernel has the parameters `(input: *const T, output: *mut T, …, n: u32)`, for row-major matrices of `m` rows
+//! and `n` columns, and computes in f32. `kernels_gpu::softmax` defines both operations, and
+//! `kernels_gpu::softmax::row` defines the result of a row with infinities or NaN.
 //!
 //! Effective bandwidth counts one read and one write of every element, and one read of the weight.
 //!
@@ -13,20 +13,22 @@
 //!   of 2 ulp (PTX ISA, "ex2"), which is 4 u. The difference, the product with log2(e), and that constant each have an
 //!   error of u. Together they change the exponent by 3 t u.
 //! - An exponential goes through at most k additions until it is part of the sum. With each addition, an online softmax
-//!   rescales the sum: by an exponential (4 u), a product (u) and the sum (u). The distances of the maxima add up to t.
-//!   So the error of the sum is at most (4 + 6 k + 3 T) u, with T the mean of t weighted by the exponentials.
+//!   rescales the sum, which adds the errors of an exponential (4 u), a product (u) and a sum (u). The distances of the
+//!   maxima add up to t. So the error of the sum is at most (4 + 6 k + 3 T) u, with T the mean of t weighted by the
+//!   exponentials.
 //! - An element is its weight, an exponential, times a factor. The factor is another exponential times the reciprocal
-//!   of the sum. The distances of both exponentials add up to t. Their constant errors are 8 u, the error of the
-//!   reciprocal is u, and the error of both products is 2 u.
+//!   of the sum. The distances of both exponentials add up to t. Their constant errors add up to 8 u, the error of the
+//!   reciprocal is u, and the two products add 2 u.
 //! - So the error of an element is at most (15 + 6 k + 3 t + 3 T) u. An exponential below 2^-126 is flushed to 0, so an
-//!   element may have an additional error of 2^-125.
+//!   element can have an additional error of 2^-125.
 //! - The error of the sum of squares of an RMSNorm is at most (k + 1) u. The quotient by n, n in f32, and the sum with
 //!   1e-6 add 3 u. The root halves this error. The root, its reciprocal, and two products add 4 u. The total is
 //!   (k / 2 + 6) u.
 //!
-//! k is n in the first rung. In each other rung, a thread has at most n / 32 + 8 elements, and at most 16 additions
-//! combine the threads and blocks. The allowed range of an element is this interval with both ends rounded to the type
-//! of the elements. A NaN must be NaN, and an exact 0 must be 0.
+//! k is n in the first rung. In every other rung, a thread handles at most n / 32 + 8 elements, and at most 16
+//! additions combine the results of threads and blocks. The allowed range of an element is the interval within this
+//! error of the reference, with both ends rounded to the type of the elements. A NaN must be NaN, and an exact 0 must
+//! be 0.
 
 mod problem;
 mod reference;
@@ -78,9 +80,9 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns::MEMORY,
 };
 
-/// Shapes that expose a wrong comparison or offset. Rows have lengths around warps, vectors, blocks and the longest
-/// rows of blocks, and primes, and they start at any offset from a multiple of 16 bytes. The numbers of rows are around
-/// warps and blocks.
+/// Shapes that expose a wrong comparison or offset. The row lengths are primes and numbers around the sizes of warps,
+/// vectors, blocks and the longest rows of blocks. Rows start at any offset from a multiple of 16 bytes. The numbers of
+/// rows are around the sizes of warps and blocks.
 const EDGES: &[(u64, u64)] = &[
     (0, 0),
     (0, 5),
@@ -204,7 +206,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
         }
         all.push(with(&(12, 1024)).with("data", data));
     }
-    // Blocks and clusters that process several rows.
+    // Cases in which blocks and clusters process several rows.
     for (shape, resident) in [((11, 264), 2), ((7, 1000), 8), ((5, 5000), 1), ((20, 24), 16)] {
         all.extend(
             variants().map(|(op, word)| with(&shape).with("op", op).with("type", word).with("resident", resident)),

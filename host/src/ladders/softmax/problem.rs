@@ -17,7 +17,7 @@ use crate::ladders::gemm::formats::Format;
 /// The names of the kinds of data.
 pub(super) const DATA: &[&str] = &["random", "constant", "special", "masked"];
 
-/// The largest number of rows for a rung with eight blocks per row: a grid has fewer than 2^31 blocks.
+/// The maximum number of rows for a rung with eight blocks per row, because a grid has fewer than 2^31 blocks.
 const MOST_CLUSTERS: u64 = (1 << 28) - 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) enum Data {
     Constant,
     /// Rows of eight kinds.
     Special,
-    /// Each row is -∞ from a random place on, but has at least one other element.
+    /// Each row is -∞ from a random position onward, but has at least one other element.
     Masked,
 }
 
@@ -41,7 +41,7 @@ impl Data {
     /// Returns the element at a row and column of a matrix with `n` columns.
     fn number(self, format: Format, row: u64, column: u64, n: u64) -> f64 {
         let random = normal((row * n + column) as u32);
-        // A place in the row that depends on the row's number.
+        // A position in the row that depends on the row's number.
         let place = |salt: u32| u64::from(element(row as u32 ^ salt).cast_unsigned()) % n;
         let is_at = |salt| column == place(salt);
         match self {
@@ -68,7 +68,7 @@ impl Data {
     }
 }
 
-/// Returns a pseudo-random number that is about normally distributed: the sum of four uniform numbers (Irwin–Hall),
+/// Returns an approximately normally distributed pseudo-random number: the sum of four uniform numbers (Irwin–Hall),
 /// with a standard deviation of 2.
 fn normal(index: u32) -> f64 {
     let bits = u64::from(element(index).cast_unsigned()) << 32 | u64::from(element(!index).cast_unsigned());
@@ -113,7 +113,8 @@ pub(super) struct Rows {
     op: Op,
     format: Format,
     data: Data,
-    /// The largest number of blocks that process several rows. `None` for the number of blocks that fit the device.
+    /// The maximum number of blocks in rungs whose blocks process several rows. `None` for the number of blocks that
+    /// suits the device.
     resident: Option<u32>,
     matrix: OnceLock<Elements>,
     weight: OnceLock<Elements>,
@@ -130,7 +131,7 @@ impl Rows {
         self.matrix.get_or_init(|| Elements::new(self.format, self.m * self.n, number))
     }
 
-    /// Returns the weight: numbers from 0.5 to 1.5 of either sign.
+    /// Returns the weight, which consists of numbers from 0.5 to 1.5 of either sign.
     fn weight(&self) -> &Elements {
         let number = |at| {
             let bits = element(at as u32 ^ 0x5eed);
@@ -203,7 +204,7 @@ unsafe impl Problem for Rows {
 
     fn smaller(&self, share: f64) -> Option<Options> {
         let options = Options::default();
-        // Reduces the rows, unless there is only one.
+        // Reduce the number of rows, unless there is only one row.
         Some(match self.m > 1 {
             true => options.with("m", round_down(self.m, share).max(1)).with("n", self.n),
             false => options.with("m", self.m).with("n", round_down(self.n, share)),

@@ -1,5 +1,5 @@
 //! The correct elements of a row in double precision, and the bound on the error. The ladder's documentation derives
-//! it.
+//! the bound.
 
 /// The operation on each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(super) enum Op {
 /// The unit roundoff of f32.
 const U: f64 = f32::EPSILON as f64 / 2.0;
 
-/// The error of an element if its weight or its factor is an exponential below 2^-126, which is 0 on the device.
+/// The error of an element if its weight or its factor is an exponential below 2^-126, which the device flushes to 0.
 const FLUSHED: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
 /// The error of a subnormal product.
@@ -26,12 +26,12 @@ pub(super) enum Reference {
     Nan,
     /// The maximum, the sum of the exponentials, and its relative error in units of [`U`].
     Softmax { max: f64, sum: f64, error: f64 },
-    /// The least and the greatest reciprocal root that f32 may give, and the relative error of the elements. A
+    /// The smallest and the largest reciprocal root that f32 can yield, and the relative error of the elements. A
     /// reciprocal root is 0 if the sum of the squares overflows.
     RmsNorm { factors: [f64; 2], error: f64 },
 }
 
-/// An element, with the least and the greatest number that the bound allows before rounding.
+/// An element, with the smallest and the largest value that the bound allows before rounding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     pub(super) right: f64,
@@ -84,7 +84,7 @@ impl Reference {
             Self::Softmax { max, sum, error } => {
                 let right = (x - max).exp() / sum;
                 let error_bound = right * SLACK * (error + 11.0 + 3.0 * (max - x)) * U + FLUSHED;
-                // An exponential of 0 has no error, however far the element is from the maximum.
+                // An exponential that is 0 has no further error, however far the element is from the maximum.
                 let error_bound = if right == 0.0 { FLUSHED } else { error_bound };
                 Expected { right, least: (right - error_bound).max(0.0), greatest: right + error_bound }
             }

@@ -88,7 +88,7 @@ fn a_missing_element_of_the_sum_and_a_factor_near_1_are_noticed() {
     one[2345] *= 1.0 + 1e-4;
     assert!(fixture.why(&one).unwrap().starts_with("row 2, column 345 is "));
     one[2345] = f32::from_ne_bytes([POISON; 4]);
-    assert!(fixture.why(&one).unwrap().contains("what was there before"));
+    assert!(fixture.why(&one).unwrap().contains("the value from before the launch"));
     assert!(fixture.needs_an_output());
 }
 
@@ -126,7 +126,7 @@ fn rows_with_infinities_and_nans() {
     let weight = bytemuck::cast_slice(fixture.problem.input(1));
     let right = rms_norm(fixture.input(), weight);
     assert_eq!(fixture.why(&right), None);
-    // An infinite sum of squares gives zeros.
+    // If the sum of squares is infinite, the elements are zeros.
     assert!(right[4 * 40..][..40].iter().all(|x| *x == 0.0));
 }
 

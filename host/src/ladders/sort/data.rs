@@ -17,13 +17,13 @@ const FEW_EVERY: u32 = 61;
 pub trait SortKey: Key + Pod + Send + Sync {
     /// The name of the type.
     const NAME: &'static str;
-    /// The keys of the kind `few`: the limits of the type, zeros, and keys that differ in one digit.
+    /// The keys for data of the kind `few`: the limits of the type, zeros, and keys that differ in one digit.
     const FEW: &'static [Self];
 
     /// Returns the order of two keys. Equal keys have equal bits.
     fn order(self, other: Self) -> Ordering;
 
-    /// Returns a key whose ordered bits start with these 32 bits. The other bits are computed from them.
+    /// Returns a key whose ordered bits start with these 32 bits. The remaining bits are computed from these bits.
     fn from_high(high: u32) -> Self;
 
     /// Returns the key as text for messages.

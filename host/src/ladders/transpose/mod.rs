@@ -1,9 +1,9 @@
 //! The transpose of a matrix of 32-bit floats, from strided writes to padded tiles in shared memory.
 //!
-//! Each kernel takes `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies without
-//! transposing. The other rungs are compared with its speed.
+//! Each kernel has the parameters `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies
+//! without transposing. The speed of the other rungs is compared with its speed.
 //!
-//! Effective bandwidth is computed as in the ladder's source text. It counts one read and one write of every element,
+//! Effective bandwidth is computed as in the ladder's source text. This is one read and one write of every element,
 //! rows × cols × 8 bytes, divided by the time.
 
 use std::sync::OnceLock;
@@ -178,8 +178,8 @@ unsafe impl Problem for Transpose {
 }
 
 /// Returns the first place at which `found` is not the transpose of `input`. The comparison proceeds square by square.
-/// Reading a large matrix by columns misses every cache, while a square fits into the nearest one. All cores compare
-/// bands of the input's rows, and the first band with a difference determines the result.
+/// Reading a large matrix column by column would miss every cache, while a square fits into the nearest one. All cores
+/// compare bands of the input's rows, and the first band with a difference determines the result.
 fn first_difference(found: &[u32], input: &[u32], rows: usize, cols: usize) -> Option<usize> {
     const SIDE: usize = 64;
     let bands = input.par_chunks(SIDE * cols).enumerate();

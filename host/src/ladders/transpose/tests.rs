@@ -27,7 +27,7 @@ fn the_check_accepts_a_right_output_and_names_a_wrong_element() {
         assert!(fixture.why::<u32>(&[]).is_some());
     }
     let text = transpose_fixture("transpose_smem", 3, 5).why(&[POISON; 15 * 4]).unwrap();
-    assert!(text.contains("what was there before"), "{text}");
+    assert!(text.contains("the value from before the launch"), "{text}");
 }
 
 #[test]

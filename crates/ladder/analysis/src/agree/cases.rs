@@ -31,11 +31,12 @@ struct DefaultCase {
 
 static DEFAULTS: LazyLock<Vec<DefaultCase>> = LazyLock::new(|| rows("cases.toml", include_str!("cases.toml")));
 
-/// Returns the cases of these ladders in the ladders' order; without names, the cases of all ladders. If an option or a
-/// block is given, each ladder has a single case, and the given options replace those of its first default case.
+/// Returns the cases of these ladders in the ladders' order; without names, returns the cases of all ladders. If an
+/// option or a block is given, each ladder has a single case: its first default case, in which the given options
+/// replace the default ones.
 ///
 /// # Errors
-/// Returns [`Error::Engine`] when a name is not a ladder's, and when none of the ladders has an option.
+/// Returns [`Error::Engine`] when a name is not the name of a ladder, and when none of the ladders has an option.
 pub fn cases(
     catalog: &Catalog,
     names: &[String],

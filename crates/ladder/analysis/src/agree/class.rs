@@ -1,4 +1,4 @@
-//! The classes of agreement between two numbers, and the reasons why they may differ.
+//! The classes of agreement between two numbers, and the reasons why they can differ.
 
 use std::fmt;
 
@@ -11,12 +11,13 @@ use super::metrics::{ComparedMetric, Rule};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// The numbers are equal in all the decimal places that Nsight Compute writes.
+    /// The numbers are equal to the last decimal place that Nsight Compute writes.
     Exact,
     /// The numbers differ by at most 1 %.
     #[serde(rename = "within 1 %")]
     Within,
-    /// The GPU counts at most 6 % more wavefronts of shared memory, because it also counts arbitration.
+    /// The GPU counts at most 6 % more wavefronts of shared memory, because it also counts the passes that arbitration
+    /// adds.
     Arbitration,
     /// The numbers differ, and `ptxas` changed instructions that the metric counts.
     Explained,
@@ -25,13 +26,13 @@ pub enum Class {
     Waits,
     /// The numbers differ, and no reason was found.
     Unexplained,
-    /// The numbers count different things.
+    /// The numbers count different things and are only shown.
     Information,
 }
 
 /// The relative difference up to which two numbers are close.
 const CLOSE: f64 = 0.01;
-/// The relative amount by which the GPU's wavefronts may exceed those of the simulator.
+/// The maximum relative amount by which the GPU's wavefronts can exceed the simulator's because of arbitration.
 const ARBITRATION: f64 = 0.06;
 /// Half of the last decimal place that Nsight Compute writes.
 const LAST_PLACE: f64 = 0.005;
@@ -45,8 +46,8 @@ impl fmt::Display for Class {
 }
 
 impl Class {
-    /// Returns the class of two numbers; `None` if a difference needs an explanation. A missing number differs from any
-    /// number.
+    /// Returns the class of two numbers, or `None` if a difference needs an explanation. A missing number differs from
+    /// any number.
     pub fn of(rule: Rule, sim: Option<f64>, gpu: Option<f64>) -> Option<Self> {
         if rule == Rule::Information {
             return Some(Self::Information);

@@ -11,7 +11,7 @@ use profile::counters::{Source, rows};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedMetric {
-    /// Nsight Compute's name, or a name made up here for a metric that is computed from several counters.
+    /// Nsight Compute's name, or a name defined here for a metric that is computed from several counters.
     pub name: String,
     /// A short description.
     pub heading: String,
@@ -20,14 +20,14 @@ pub struct ComparedMetric {
     /// The SASS names of the memory instructions that the metric counts.
     #[serde(default)]
     pub kinds: Vec<String>,
-    /// The counter of the same events that counts by instruction, without arbitration.
+    /// The counter that counts the same events by instruction, without arbitration.
     pub by_instruction: Option<String>,
     /// The counters of copies to shared memory: the unit's counter of copies through L1, and the by-instruction counter
     /// of copies that bypass L1.
     pub copies: Option<[String; 2]>,
-    /// The counter of the other kind of atomics.
+    /// The counter of the other kind of atomics (with or without a result).
     pub together: Option<String>,
-    /// The accesses that a GPU may count for each fence of system scope that a warp executes.
+    /// The number of accesses that some GPUs count for each system-scope fence that a warp executes.
     #[serde(default)]
     pub system_fence: u32,
     /// The source of the simulator's number.
@@ -36,7 +36,7 @@ pub struct ComparedMetric {
     /// The source of the GPU's number.
     #[serde(default)]
     pub gpu: Source,
-    /// Whether a chip may lack the metric.
+    /// Whether some chips lack the metric.
     #[serde(default, rename = "optional")]
     pub is_optional: bool,
 }
@@ -45,7 +45,7 @@ pub struct ComparedMetric {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rule {
-    /// The numbers must be equal. A difference in requests must have the direction that an explanation gives.
+    /// The numbers must be equal. An explanation must account for the direction of a difference.
     Requests,
     /// The numbers must be equal.
     Counts,
@@ -63,17 +63,17 @@ impl ComparedMetric {
     /// Returns whether this change can explain a GPU number that is higher than the simulator's, or lower if not
     /// `higher`.
     ///
-    /// Predication in place of a branch explains nothing: an instruction whose predicate is false for all threads of a
-    /// warp is not counted. (On an H100 all warps of a block of `reduce_shfl` reach the load of its second half, and
-    /// only the warp that loads is counted.) Code that was duplicated into both sides of a branch can explain a higher
-    /// number. The parts of a diverged warp execute it one after another, but the whole warp would have executed it
-    /// once.
+    /// Replacing a branch by predication explains nothing, because an instruction whose predicate is false for all
+    /// threads of a warp is not counted. (On an H100 all warps of a block of `reduce_shfl` reach the load of its second
+    /// half, and only the warp that loads is counted.) Code that was duplicated into both sides of a branch can explain
+    /// a higher number. The parts of a diverged warp execute such code one after another, while the whole warp would
+    /// have executed it once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
         // One pass serves several lanes.
         if change.effect == Effect::Counted {
             return !higher && self.counts(Kind::Atoms);
         }
-        // An atomic operation without a result is counted by the counter of the other kind.
+        // The counter for the other kind counts an atomic operation that has lost its result.
         if change.effect == Effect::Resultless {
             return self.counts(if higher { Kind::Red } else { Kind::Atom });
         }

@@ -1,6 +1,6 @@
 //! Agreement: compares the simulator's counters of every rung with Nsight Compute's on a GPU.
 //!
-//! - [`metrics`] lists the metrics that both sides have, with the rule for when they agree.
+//! - [`metrics`] lists the metrics that both sides count, with the rule for when two numbers agree.
 //! - [`class`] classifies two numbers, and explains differences by the changes that `ptxas` made to the PTX.
 //! - [`cases`] lists the runs that are compared; [`compare`] compares one.
 //! - [`record`] defines comparisons as recorded results, which tests use to check the simulator without a GPU.
@@ -10,7 +10,7 @@
 //! difference of that metric. A difference without such a change is unexplained.
 //!
 //! A kernel that waits for other blocks has different counts in every run, on both sides. When nothing explains a
-//! difference of such a kernel, the GPU counts the kernel again.
+//! difference of such a kernel, the kernel is counted again on the GPU.
 
 pub mod cases;
 pub mod class;
@@ -46,11 +46,11 @@ pub trait Explain {
     /// Returns an error when one of the tools fails.
     fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error>;
 
-    /// Returns whether an entry may wait for the writes of other threads, so that the number of its loads and branches
+    /// Returns whether an entry can wait for the writes of other threads, so that the number of its loads and branches
     /// varies.
     fn waits(&self, entry: &str) -> bool;
 
-    /// Returns whether an entry has fences, and all of them have system scope.
+    /// Returns whether an entry has fences and all of them have system scope.
     fn has_only_system_fences(&self, entry: &str) -> bool;
 
     /// Returns the assembler's version.
@@ -69,7 +69,7 @@ impl Tools {
     /// Finds the tools for a GPU of this compute capability.
     ///
     /// # Errors
-    /// Returns the names of the missing tools, each with instructions for getting it.
+    /// Returns the names of the missing tools, each with instructions for installing it.
     pub fn find(kernels: &'static Kernels, capability: Option<(u32, u32)>) -> Result<Self, Vec<String>> {
         let tools = [Tool::Ptxas, Tool::Nvdisasm].map(toolkit::find);
         let module = capability.zip(kernels.newest_for(capability).map_err(|error| vec![error.to_string()])?);
@@ -187,7 +187,7 @@ pub fn comparisons(
         let (class, why) = match class_without_changes(metric, sim, ncu, on_gpu).or_else(of_fences) {
             Some((class, why)) => (class, why.into_iter().collect()),
             None => {
-                // The changes are computed only when they are needed, because the tools take a moment.
+                // Compute the changes only when they are needed, because running the tools takes a moment.
                 let changes = match &mut changes {
                     Some(changes) => changes,
                     none => none.insert(explain.changes(entry).map_err(|error| Error::Sass(entry.to_owned(), error))?),
@@ -254,8 +254,8 @@ pub fn compare(
     })
 }
 
-/// Returns the class of two numbers, and the reason for a difference, if the changes of `ptxas` are not needed to find
-/// them.
+/// Returns the class of two numbers, and the reason for a difference, if they can be determined without the changes of
+/// `ptxas`.
 fn class_without_changes(
     metric: &ComparedMetric,
     sim: Option<f64>,
@@ -278,8 +278,8 @@ fn class_without_changes(
 const ARBITRATION: &str = "all of the difference is arbitration: by instruction the GPU counts the same number as sim";
 
 /// The relative excess of a GPU's atomic sectors that is tolerated. If the words of a request are in more than four
-/// lines of 128 bytes, the GPU passes some line twice. (On an H100, all 24 tested requests that change 32 words in one
-/// to four lines count each sector once; of 58 requests in five or more lines, 13 count one sector twice.)
+/// 128-byte cache lines, the GPU processes some line twice. (On an H100, all 24 tested requests that change 32 words in
+/// one to four lines count each sector once. Of 58 tested requests in five or more lines, 13 count one sector twice.)
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
 /// Keeps an explanation for a counter of atomics only if the sums of both kinds agree.
@@ -314,12 +314,12 @@ fn with_the_other_kind(
 }
 
 /// The relative tolerance for comparing a sum of two counters with a third counter. ncu runs the kernel again for each
-/// counter. On an H200, it counted 4592 sectors of copies past L1 in one run of a kernel and 4608 in the next.
+/// counter. On an H200, it counted 4592 sectors of copies that bypass L1 in one run of a kernel and 4608 in the next.
 const OTHER_RUN: f64 = 0.01;
 
-/// Returns the explanation if the whole difference is in copies that bypass L1. By instruction, the GPU counts more or
-/// fewer sectors for these copies than they have. An error in the simulator's count would also change the global load
-/// sectors, which are compared separately.
+/// Returns the explanation if the whole difference is in copies that bypass L1. The GPU's by-instruction counter counts
+/// more or fewer sectors for these copies than they access. An error in the simulator's count would also change the
+/// global load sectors, which are compared separately.
 fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numbers) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);

@@ -60,7 +60,7 @@ pub struct Request {
 pub struct GpuContext {
     /// The GPU, its properties and its driver.
     pub device: String,
-    /// The versions of Nsight Compute, and of the assembler whose code explains differences.
+    /// The versions of Nsight Compute and of the assembler whose output explains differences.
     pub tools: String,
     /// The date.
     pub date: String,
@@ -95,7 +95,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns the value in a record: the number, if it is equal on both sides, or else the comparison.
+    /// Returns the value to record: the number if both sides agree exactly, and otherwise the comparison.
     pub fn value(&self) -> Value {
         match (self.class, self.sim) {
             (Class::Exact, Some(sim)) if self.ncu == Some(sim) => Value::Number(sim),
@@ -106,7 +106,7 @@ impl Comparison {
     /// Parses the comparison from the value in a record.
     ///
     /// # Errors
-    /// Returns a message when [`Comparison::value`] cannot return such a value.
+    /// Returns a message when the value is not one that [`Comparison::value`] returns.
     pub fn of_value(value: &Value) -> Result<Self, String> {
         match value {
             Value::Number(both) => {
@@ -119,7 +119,7 @@ impl Comparison {
 }
 
 impl ComparedRung {
-    /// Returns the comparisons of the rung: every metric of its run, with the numbers of both sides and their class.
+    /// Returns the comparisons of the rung: all metrics of its run, with both sides' numbers and their class.
     pub fn comparisons<'a>(
         &'a self,
         run: &'a ComparedRun,
@@ -129,7 +129,7 @@ impl ComparedRung {
     }
 }
 
-/// The kind of the record with a run's [`Request`]; each other record has one rung.
+/// The kind of the record that holds a run's [`Request`]. Every other record holds one rung.
 const REQUEST: &str = "request";
 
 /// The quantity of a record that holds a rung's launch, or a run's [`Request`].

@@ -15,8 +15,8 @@ const REMEASUREMENTS: usize = 4;
 /// A rung and its launch.
 type RungLaunch = (&'static Rung, Launch);
 
-/// Counts the rungs again that wait for other blocks and have unexplained differences. Marks the differences that
-/// change from run to run on the GPU. `on_gpu` has the numbers of the first run; `count` runs launches once more.
+/// Counts again the rungs that wait for other blocks and have unexplained differences, and marks the differences that
+/// change from run to run on the GPU. `on_gpu` has the numbers of the first run, and `count` counts launches once more.
 ///
 /// # Errors
 /// Returns an error when `count` fails.
@@ -49,8 +49,8 @@ pub(super) fn remeasure(
 }
 
 /// Marks the unexplained differences of a rung whose numbers change between these runs on the GPU. Also marks a
-/// difference if another metric of the same instructions changes, because a share with two places hides changes of its
-/// parts.
+/// difference if another metric of the same instructions changes, because a share with two decimal places hides small
+/// changes of its counters.
 ///
 /// Wavefronts that include arbitration change from run to run in every kernel, so their changes are not evidence.
 fn mark(row: &mut ComparedRung, runs: &[&Numbers]) {

@@ -1,4 +1,4 @@
-//! Tests of the counts that the observer makes from accesses.
+//! Tests of the counts that the observer derives from accesses.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ fn the_blocks_of_windows_follow_each_other() {
 }
 
 proptest! {
-    /// The counts are the numbers of distinct bursts for any addresses.
+    /// For any addresses, the counts equal the numbers of distinct bursts.
     #[test]
     fn every_burst_of_a_request_counts_once(
         (channels, banks, burst) in (1..90u64, 1..5u64, 1..70u64),

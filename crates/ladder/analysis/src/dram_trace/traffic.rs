@@ -39,17 +39,17 @@ pub struct Accesses {
     pub kind: Kind,
     /// The number of accesses of warps.
     pub requests: u64,
-    /// The number of bursts that they touch, each burst counted once per request.
+    /// The number of bursts that the accesses touch, with each burst counted once per request.
     pub bursts: u64,
     /// The average number of channels per request.
     pub channels_per_request: f64,
     /// The average number of bursts of a request in its busiest channel. The bus of the channel transfers these bursts
     /// one after another.
     pub queue: f64,
-    /// The average number if each request's bursts were spread evenly over all channels.
+    /// The same average if each request's bursts were spread evenly over all channels.
     pub best_queue: f64,
-    /// The bursts of the busiest channel, divided by the average over all channels: 1 for an even distribution, and
-    /// the number of channels if all bursts are in one.
+    /// The bursts of the busiest channel, divided by the average over all channels: 1 for an even distribution, or the
+    /// number of channels if all bursts are in one channel.
     pub busiest_channel_over_mean: Option<f64>,
     /// The same ratio for banks.
     pub busiest_bank_over_mean: Option<f64>,
@@ -79,13 +79,13 @@ pub struct Window {
     pub bursts_by_channel: Vec<u64>,
 }
 
-/// Counts of one kind of access.
+/// The counts for one kind of access.
 #[derive(Clone, Debug, Default)]
 struct Counts {
     requests: u64,
-    /// The sum of the numbers of channels that each request touches.
+    /// The sum, over all requests, of the number of channels that a request touches.
     channels: u64,
-    /// The sum of the numbers of bursts in each request's busiest channel.
+    /// The sum, over all requests, of the number of bursts in a request's busiest channel.
     queue: u64,
     /// The same sum if each request's bursts were distributed evenly.
     best_queue: u64,

@@ -1,4 +1,4 @@
-//! Compares the calculator with the driver.
+//! Compares the calculated occupancy with the driver's.
 
 use serde::Serialize;
 use toolkit::Usage;
@@ -10,7 +10,7 @@ use engine::launch::{Code, Launch};
 use engine::options::Options;
 use engine::registry::{Entries, Ladder, Rung};
 
-/// The occupancy of one entry with one block, according to the driver and to the calculator.
+/// The occupancy of one entry with one block size, as the driver reports it and as this crate calculates it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The rung.
@@ -28,7 +28,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns whether both give the same number of blocks.
+    /// Returns whether the calculated number of blocks equals the driver's.
     pub fn agrees(&self) -> bool {
         self.calculated == self.driver.blocks
     }
@@ -72,8 +72,8 @@ pub fn check(
             let Some(driver) = device.resident(&launch)? else {
                 return Err(Error::Request(no_driver));
             };
-            // The driver does not report a kernel's barriers. A single barrier per block never limits the number of
-            // blocks before the limit of blocks does.
+            // The driver does not report a kernel's barriers. One barrier per block is never the tightest limit,
+            // because the limit on blocks is reached first.
             let usage = Usage { registers: driver.registers, shared_bytes: driver.static_shared, ..Usage::default() };
             found.comparisons.push(Comparison {
                 rung: rung.name,
@@ -88,7 +88,7 @@ pub fn check(
     Ok(found)
 }
 
-/// Returns a launch of each of a rung's entries with each block that it supports. These launches cannot be run: they
+/// Returns launches of a rung's entries, one for each block that an entry supports. These launches cannot be run: they
 /// have no arguments and a single block.
 ///
 /// # Errors

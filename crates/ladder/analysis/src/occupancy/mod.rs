@@ -1,9 +1,9 @@
 //! Occupancy: how many blocks of a kernel a multiprocessor holds at once, and the resource that limits this number.
 //!
-//! [`Limits`] are the resources of a multiprocessor, [`Usage`] is a kernel's use of them as `ptxas` reports it, and
-//! [`Block`] is what a launch adds. [`of`] computes the number of blocks. A [`RungOccupancy`] is the occupancy of a
-//! rung, and how it changes with the block, the shared memory and the registers; [`check`] compares it with the
-//! driver's answer.
+//! [`Limits`] holds the resources of a multiprocessor, [`Usage`] the resources that a kernel uses according to `ptxas`,
+//! and [`Block`] the resources that a launch adds. [`of`] computes the number of blocks. A [`RungOccupancy`] is the
+//! occupancy of a rung, together with its dependence on the block, the shared memory and the registers. [`check`]
+//! compares the calculated occupancy with the driver's.
 //!
 //! ```
 //! use analysis::occupancy::{self, Block, Limits};
@@ -33,13 +33,13 @@ pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
     devices::occupancy::of(limits, counted(usage), block)
 }
 
-/// Returns the part of the report of `ptxas` on a kernel that affects the occupancy.
+/// Returns the part of a kernel's `ptxas` report that affects the occupancy.
 pub fn counted(usage: Usage) -> devices::occupancy::Usage {
     let Usage { registers, shared_bytes, barriers, .. } = usage;
     devices::occupancy::Usage { registers, shared_bytes, barriers }
 }
 
-/// Returns what a launch adds for each of its blocks.
+/// Returns the resources that a launch adds for each of its blocks.
 fn block_of(launch: &Launch) -> Block {
     // `Device::launch` opts in to more shared memory if necessary.
     geometry(launch).block_load()

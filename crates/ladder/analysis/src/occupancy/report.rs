@@ -12,7 +12,7 @@ use engine::problem::Problem;
 use engine::registry::{DeviceProperties, Ladder, Rung};
 use profile::Geometry;
 
-/// The occupancy of an entry with a block, on an architecture.
+/// The occupancy of an entry with a given block, on an architecture.
 #[derive(Clone, Debug, Serialize)]
 pub struct EntryOccupancy {
     /// The entry.
@@ -25,13 +25,13 @@ pub struct EntryOccupancy {
     pub static_shared_bytes: u32,
     /// Bytes of shared memory per block that the launch adds.
     pub dynamic_shared_bytes: u32,
-    /// Bytes that a thread stores to local memory because its registers did not fit.
+    /// Bytes per thread that are spilled to local memory.
     pub spill_store_bytes: u32,
-    /// Bytes of spilled registers that a thread loads back.
+    /// Bytes per thread that are loaded back from spilled registers.
     pub spill_load_bytes: u32,
     /// Named barriers.
     pub barriers: u32,
-    /// The number of blocks that fit, and the resources that limit it.
+    /// The number of blocks that fit, and the resources that limit this number.
     #[serde(flatten)]
     pub occupancy: Occupancy,
 }
@@ -127,7 +127,8 @@ impl RungOccupancy {
         let usage = usage(kernels, launch, arch)?;
         let mut by_block = Vec::new();
         for block in ladder.blocks_of(rung, problem) {
-            // A block's resources do not depend on the grid, and so not on the number of multiprocessors either.
+            // A block's resources do not depend on the grid, so they do not depend on the number of multiprocessors
+            // either.
             match ladder.launch(rung, problem, Some(block), DeviceProperties::default()) {
                 Ok(launch) => by_block.push(EntryOccupancy::new(kernels, &launch, arch)?),
                 // No device can launch the rung with this block.
@@ -139,8 +140,8 @@ impl RungOccupancy {
         Ok(Self { ladder: ladder.name, ..Self::of(rung.name.to_owned(), occupancy, usage, by_block, (arch, limits)) })
     }
 
-    /// Returns the occupancy of a kernel's launch with the usage that `ptxas` reports, next to the occupancy of other
-    /// blocks.
+    /// Returns the occupancy of a kernel's launch with the usage that `ptxas` reports, along with the occupancy with
+    /// other block sizes.
     pub fn of(
         name: String,
         launch: EntryOccupancy,
@@ -170,8 +171,8 @@ impl RungOccupancy {
     }
 }
 
-/// Returns the occupancies with `least` to `most` of a resource that is allocated in units. Adjacent amounts with the
-/// same number of blocks are combined.
+/// Returns the occupancy for each amount from `least` to `most` of a resource that is allocated in units of `unit`.
+/// Adjacent amounts with the same number of blocks are combined.
 fn steps(least: u32, most: u32, unit: u32, with: impl Fn(u32) -> Occupancy) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for amount in (least..=most).step_by(unit as usize) {

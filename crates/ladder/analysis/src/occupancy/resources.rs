@@ -14,7 +14,7 @@ use engine::{Kernels, Ptx};
 /// An entry and an architecture.
 type Key = (String, String);
 
-/// The known usages. Threads that need the same usage wait for the first of them.
+/// The known usages. Threads that need the same usage wait for the first such thread to compute it.
 static KNOWN: Mutex<BTreeMap<Key, Arc<Mutex<Option<Usage>>>>> = Mutex::new(BTreeMap::new());
 
 /// Returns the resource usage of a launch's entry, assembled for an architecture such as `sm_90` by the `ptxas` that
@@ -26,7 +26,7 @@ static KNOWN: Mutex<BTreeMap<Key, Arc<Mutex<Option<Usage>>>>> = Mutex::new(BTree
 pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<Usage, Error> {
     let entry = &launch.entry;
     let key = (entry.clone(), arch.to_owned());
-    // A thread that panics leaves both locks' data consistent, because each of them changes in one step.
+    // A panicking thread leaves the data of both locks consistent, because each changes in one step.
     let known = Arc::clone(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(usage) = *known {

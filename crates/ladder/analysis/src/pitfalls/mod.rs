@@ -1,4 +1,4 @@
-//! The effects of the pitfalls on a GPU, and the findings of NVIDIA's compute-sanitizer in them, as recorded results.
+//! The pitfalls' effects on a GPU, and what NVIDIA's compute-sanitizer finds in them, as recorded results.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -20,7 +20,7 @@ pub enum BugEffect {
     Wrong {
         /// The number of wrong elements.
         elements: u32,
-        /// The number of all elements.
+        /// The total number of elements.
         of: u32,
     },
     /// The device refused or ended the launch.
@@ -49,7 +49,7 @@ pub const ON_GPU: &str = "on a GPU";
 /// The heading of the column for the outcome of the fixed version on a GPU.
 pub const FIXED_ON_GPU: &str = "fixed, on a GPU";
 
-/// Returns the results of `lab pitfalls` that this program was built with.
+/// Returns the results of `lab pitfalls` that are built into this program.
 pub fn kept() -> &'static [Record] {
     static KEPT: LazyLock<Vec<Record>> = LazyLock::new(|| {
         let text = include_str!("../../../../../results/h100/pitfalls.jsonl");

@@ -16,7 +16,7 @@ pub fn error(device: &Description, constants: &Constants, observations: &[Observ
     squares.sum::<f64>() / observations.len().max(1) as f64
 }
 
-/// A constant, given by its field in [`Constants`], and its range of meaningful values.
+/// A constant, as an accessor for its field in [`Constants`], with its range of meaningful values.
 type Knob = (fn(&mut Constants) -> &mut f64, (f64, f64));
 
 const KNOBS: [Knob; 5] = [
@@ -27,8 +27,8 @@ const KNOBS: [Knob; 5] = [
     (|constants| &mut constants.norm, (1.0, 16.0)),
 ];
 
-/// Finds the constants with the smallest [`error`], starting from `start`. Changes one constant at a time, by a step
-/// that is halved when no change reduces the error.
+/// Finds the constants with the smallest [`error`], starting from `start`. The search changes one constant at a time,
+/// by a step that is halved when no change reduces the error.
 pub fn fit(device: &Description, start: Constants, observations: &[Observation<'_>]) -> Constants {
     let mut best = start;
     let mut least = error(device, &best, observations);

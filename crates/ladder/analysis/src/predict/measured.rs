@@ -58,8 +58,8 @@ impl MeasuredTimes {
         self.rows.iter().find_map(|row| row.device_name.as_deref())
     }
 
-    /// Returns the times of a ladder's rungs on a problem. If several programs measured a rung, it has the median of
-    /// the times.
+    /// Returns the times of a ladder's rungs on a problem. If several programs measured a rung, returns the median of
+    /// their times.
     ///
     /// # Errors
     /// Returns [`Error::Request`] when the file has no times of the ladder, or only times of other problems.

@@ -1,4 +1,4 @@
-//! Predicts how long a rung would take on another device. The model is analytic: it combines counters of the simulator
+//! Predicts the time that a rung takes on a given device. The model is analytic: it combines counters of the simulator
 //! ([`sampler`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`Description`].
 //!
 //! ```no_run
@@ -62,9 +62,9 @@ impl Prediction {
         estimate(device, constants, &self.sample, blocks, resident)
     }
 
-    /// Returns the reason why the time is not a prediction: blocks wait for blocks that waited for other blocks. The
-    /// model does not include waits between blocks. A single wait is short compared with a block, but a chain of waits
-    /// may dominate the time.
+    /// Returns the reason why the time is not a valid prediction, if blocks wait for blocks that themselves wait for
+    /// others. The model does not include waits between blocks. A single wait is short compared with a block's time,
+    /// but a chain of waits can dominate the time.
     pub fn refusal(&self) -> Option<Error> {
         let is_chain = self.sample.resource_use.waits > 1;
         is_chain.then(|| {
@@ -115,7 +115,7 @@ pub fn ladder(
     plan.fit(properties(device))?;
     let arch = &device.arch;
     plan.leave_out(|_, launch| occupancy::source(kernels, launch, arch).err())?;
-    // Each entry needs a run of ptxas.
+    // Run in parallel, because each entry needs a run of ptxas.
     let entries = plan.launches().par_iter().map(|(_, launch)| EntryOccupancy::new(kernels, launch, arch));
     let mut entries = entries.collect::<Result<Vec<_>, Error>>()?;
     let mut all = entries.iter();
@@ -178,8 +178,9 @@ fn entries(
     launches.par_iter().map(entry).collect()
 }
 
-/// Predicts like [`launches`], with an error for each launch that is not predicted. A sample fails, for example, if its
-/// blocks wait for blocks outside of the sample; or the model [refuses](Prediction::refusal) the launch.
+/// Predicts like [`launches`], with an error for each launch that is not predicted. A launch is not predicted if its
+/// sample fails, for example because its blocks wait for blocks outside of the sample, or if the model
+/// [refuses](Prediction::refusal) it.
 ///
 /// # Errors
 /// Returns an error when the device is unknown, and when the simulator cannot hold the problem.
@@ -199,8 +200,9 @@ pub fn each_launch(
         .collect())
 }
 
-/// Returns the occupancy of a launch on a device, and whether `ptxas` reported the registers. If not, registers are
-/// assumed not to limit the number of blocks. Without kernels, static shared memory is not counted either.
+/// Returns the occupancy of a launch on a device, and whether `ptxas` reported the registers. Without `ptxas`,
+/// registers are assumed not to limit the number of blocks. Without kernels, static shared memory is not counted
+/// either.
 pub(crate) fn occupancy_of(
     kernels: Option<&'static Kernels>,
     device: &Description,

@@ -12,12 +12,13 @@ use engine::problem::Problem;
 use engine::registry::Rung;
 use engine::run::Session;
 
-/// The maximum number of warp instructions of a sample for a prediction, unless one block needs more. They take
-/// seconds.
+/// The maximum number of warp instructions in a sample for a prediction, unless one block needs more. The simulator
+/// takes seconds for this number.
 pub const INSTRUCTIONS: u64 = 20_000_000;
-/// The maximum number of warp instructions of a sample in addition to a run, which a prediction must not slow down.
+/// The maximum number of warp instructions in a sample that accompanies a run, because the prediction must not slow
+/// down the run.
 pub const FEW_INSTRUCTIONS: u64 = 500_000;
-/// The number of matrix products that take the simulator as long as one warp instruction.
+/// The number of products of a matrix multiplication that take the simulator as long as one warp instruction.
 const PRODUCTS: u64 = 2;
 /// A problem on the simulator, whose launches are sampled.
 pub struct Sampler<'a> {
@@ -29,7 +30,7 @@ pub struct Sampler<'a> {
 }
 
 impl<'a> Sampler<'a> {
-    /// Uploads a problem's buffers to the simulator. Operations have the latencies of this device. A sample has up to
+    /// Uploads a problem's buffers to the simulator. Operations have the latencies of `device`. A sample has up to
     /// `most_instructions` warp instructions, unless one block needs more.
     ///
     /// # Errors
@@ -45,7 +46,7 @@ impl<'a> Sampler<'a> {
         Ok(Self { device, ranges, session, most_instructions })
     }
 
-    /// Runs a sample of a launch's blocks, spread evenly over the grid. `entry` gives the number of blocks per
+    /// Runs a sample of a launch's blocks, spread evenly over the grid. `entry` determines the number of blocks per
     /// multiprocessor.
     ///
     /// # Errors
@@ -61,7 +62,7 @@ impl<'a> Sampler<'a> {
             })
         };
         let all = launch.blocks();
-        // Blocks that wait for one another cannot be sampled, so all of them run.
+        // Blocks that wait for each other cannot be sampled, so all blocks run.
         let is_of_several = |arg: &Arg| matches!(arg, Arg::Table { count: 2.., .. });
         if rung.blocks_wait || launch.args.iter().any(is_of_several) {
             return Ok(Sample::new(observe(None)?, ranges, all));

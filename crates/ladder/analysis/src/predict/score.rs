@@ -13,11 +13,11 @@ pub fn observations<'a>(ladders: &'a [LadderPrediction], times: &Times) -> Vec<O
 /// The accuracy of predictions against measured times.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// The number of rungs that have both times.
+    /// The number of rungs that have both a predicted and a measured time.
     pub rungs: usize,
-    /// The median of the errors' absolute values, as shares of the measured times.
+    /// The median absolute error, relative to the measured time.
     pub median: f64,
-    /// The largest absolute error, and its rung.
+    /// The largest error in magnitude, relative to the measured time, and its rung.
     pub worst: (f64, &'static str),
     /// Spearman's rank correlation for each ladder with measured times; `None` when all of a ladder's times are equal.
     /// Measured times within [`RESOLUTION_US`] of each other count as equal.
@@ -47,8 +47,8 @@ pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
     Some(Score { rungs: errors.len(), median: sizes.median(), worst, ranks })
 }
 
-/// Makes close measured times, the second of each pair, equal. A time joins a group if it is within [`RESOLUTION_US`]
-/// of the smallest time of the group.
+/// Makes measured times (the second number of each pair) equal if they are close. A time joins a group if it is within
+/// [`RESOLUTION_US`] of the smallest time of the group.
 fn leveled(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut least = f64::NEG_INFINITY;
@@ -61,7 +61,7 @@ fn leveled(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     pairs
 }
 
-/// Computes Spearman's rank correlation. Equal values have the mean of their ranks. Returns `None` if all values of one
+/// Computes Spearman's rank correlation. Equal values get the mean of their ranks. Returns `None` if all values of one
 /// side are equal.
 fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let ranks = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {

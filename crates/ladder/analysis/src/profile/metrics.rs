@@ -13,8 +13,8 @@ const PTX_ONLY: &str = "a count of PTX instructions, which the hardware does not
 /// format of Nsight Compute.
 ///
 /// # Errors
-/// Returns [`Error::Request`] with the nearest names when neither device can have the metric. Also returns it when only
-/// Nsight Compute may have the metric and there is no GPU.
+/// Returns [`Error::Request`] with the nearest names when neither device can have the metric, or when only Nsight
+/// Compute could have it and there is no GPU.
 pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
         return Ok(known.clone());
@@ -63,7 +63,7 @@ fn nearest(name: &str) -> Vec<String> {
 
 /// Returns suggestions for names that a chip does not have, as the start of a message.
 pub(super) fn did_you_mean(metrics: &[String]) -> String {
-    // A name that we know is not misspelled: the chip lacks the metric.
+    // A known name is not misspelled; the chip lacks the metric.
     let unknown = metrics.iter().map(|name| (name, nearest(name)));
     let unknown = unknown.filter(|(name, nearest)| !nearest.contains(name));
     let nearest: Vec<String> = unknown.flat_map(|(_, nearest)| nearest).collect();

@@ -1,11 +1,11 @@
 //! Profiles: the counters of a rung from Nsight Compute on a GPU and from the simulator. Both use the same names. A
-//! profile also has the meaning of the counters and the resource that bounds the rung.
+//! profile also names the resource that bounds the rung.
 //!
 //! - [`metrics`] lists the metrics, and the source of each on both devices.
 //! - [`plan`] plans the launches; [`on_sim`] counts them on the simulator; [`ncu`] counts them with Nsight Compute,
 //!   which runs this program.
-//! - [`statements`] are claims in the texts that the ladders come from, checked against the numbers.
-//! - [`next_rung`] is the rung that applies the fix of the [verdict](::profile::verdict).
+//! - [`statements`] checks claims in the ladders' source texts against the numbers.
+//! - [`next_rung`] finds the rung that applies the fix of the [verdict](::profile::verdict).
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
 //!
@@ -53,9 +53,9 @@ pub struct RungProfile {
     pub rung: &'static Rung,
     /// The launch of the rung.
     pub launch: Launch,
-    /// Its counters.
+    /// The launch's counters.
     pub numbers: Numbers,
-    /// The resource that bounds it.
+    /// The verdict on the resource that bounds the rung.
     pub verdict: Option<BoundVerdict>,
 }
 
@@ -115,8 +115,8 @@ pub fn on_sim(device: &mut dyn Device, plan: &Plan, mut progress: impl FnMut(&Ru
     Ok(all)
 }
 
-/// Returns the next rung of the ladder that applies this optimization. The checklist may pair that rung with this one;
-/// otherwise it is the first rung of the later pairs.
+/// Returns the next rung of the ladder that applies this optimization. This is the rung that the checklist pairs with
+/// this one, or otherwise the first later rung in its pairs.
 pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
     let entry = optimization.entry();
     if let Some(pair) = entry.pair(ladder.name, rung.name) {

@@ -1,4 +1,4 @@
-//! Claims about these numbers in the texts that the ladders come from, and a check whether the claims hold.
+//! Claims about the numbers in the ladders' source texts, and a check of whether the claims hold.
 
 use std::sync::LazyLock;
 
@@ -12,13 +12,13 @@ use ::profile::metrics::{Metric, Side};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// The ladder of the statement.
+    /// The ladder that the statement is about.
     pub ladder: String,
     /// The metric.
     pub metric: String,
     /// The statement, in a sentence.
     pub text: String,
-    /// The rungs of the statement.
+    /// The rungs that the statement is about.
     pub rungs: Vec<String>,
     /// The relation between the rungs' numbers.
     pub relation: Relation,
@@ -35,15 +35,15 @@ fn one() -> f64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// The first rung has less than `number` times the second rung's number.
+    /// The first rung's value is below `number` times the second rung's value.
     Below,
-    /// The first rung has `number` times the second rung's number, within a tenth.
+    /// The first rung's value is `number` times the second rung's value, within 10 %.
     Times,
-    /// Both rungs have the same number, to within 0.5 %.
+    /// Both rungs have the same value, within 0.5 %.
     Same,
-    /// The rung has `number`, within a tenth.
+    /// The rung's value is `number`, within 10 %.
     About,
-    /// Each rung has a larger number than the previous one.
+    /// Each rung has a larger value than the previous one.
     Rising,
 }
 
@@ -60,7 +60,7 @@ pub enum Finding {
     DoesNot(String),
     /// Only a GPU has the metric.
     NeedsGpu,
-    /// Rungs of the statement were not profiled, or have no number.
+    /// Some rungs of the statement were not profiled, or have no value.
     Unknown(Vec<String>),
 }
 
@@ -70,7 +70,7 @@ const ABOUT: f64 = 0.1;
 const SAME: f64 = 0.005;
 
 impl Relation {
-    /// Returns whether the relation holds for these numbers of the rungs and the number of the statement.
+    /// Returns whether the relation holds for these values of the rungs and the statement's number.
     pub fn holds(self, numbers: &[f64], number: f64) -> bool {
         let near = |number: f64, wanted: f64, by: f64| (number - wanted).abs() <= wanted.abs() * by;
         match (self, numbers) {
@@ -85,7 +85,7 @@ impl Relation {
 }
 
 impl Statement {
-    /// Returns the statements about a metric of the profiled ladders.
+    /// Returns the profiled ladders' statements about a metric.
     pub fn about<'a>(metric: &'a str, profiles: &'a [Profile]) -> impl Iterator<Item = (&'static Self, &'a Profile)> {
         let of_metric = STATEMENTS.iter().filter(move |one| one.metric == metric);
         of_metric.filter_map(|one| {

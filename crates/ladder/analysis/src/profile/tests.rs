@@ -28,7 +28,7 @@ fn metric_names_are_unique_and_their_counters_exist() {
         assert!(somewhere.iter().any(|source| source.missing().is_none()));
         assert!(!metric.meaning.is_empty() && !metric.heading.is_empty());
     }
-    // The metrics that the texts use.
+    // The metrics that the source texts use.
     for seed in [
         "smsp__average_inst_executed_per_warp.ratio",
         "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second",

@@ -1,7 +1,7 @@
 // Ordinary kernels in CUDA C++, each with one launch.
 //
 // A comment `launch:` has the options of `simt run` and `ladder why`. A comment `problem:` is above a kernel with one known
-// problem: it names the bound or the optimization that the verdict must name.
+// problem. The comment has the name of the bound or of the optimization that the verdict must name.
 
 #include <cuda_fp16.h>
 

@@ -1,6 +1,6 @@
 //! A logarithmic axis.
 
-/// A range of positive numbers in which all decades have the same length.
+/// A logarithmic axis: a range of positive numbers in which all decades are the same length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     first: f64,
@@ -8,8 +8,8 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// Returns an axis that includes all positive numbers with a margin on both sides; `None` if there are no positive
-    /// numbers.
+    /// Returns an axis that includes all positive numbers with a margin on both sides. Returns `None` if there are no
+    /// positive numbers.
     pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Option<Self> {
         let numbers = numbers.filter(|number| number.is_finite() && *number > 0.0);
         let range = numbers.fold(None, |range: Option<(f64, f64)>, number| {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 pub(crate) use axis::Axis;
 
-/// The data of a template in this folder.
+/// A chart or page that a template in this folder draws from its data.
 pub(crate) trait Drawn: Serialize {
     /// The name of the template.
     const TEMPLATE: &'static str;
@@ -29,7 +29,7 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("file.svg", include_str!("file.svg")),
 ];
 
-/// Returns the templates of pages and charts, to which callers can add others. All values are escaped.
+/// Returns the templates of pages and charts, to which callers can add more templates. The templates escape all values.
 pub(crate) fn templates() -> Environment<'static> {
     let mut templates = report::page::templates();
     // One decimal is enough for coordinates.
@@ -59,7 +59,7 @@ pub(crate) fn per_second(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a number with three digits, and returns the prefix of its thousands.
+/// Formats a number with three digits, and returns the SI prefix of its unit.
 fn prefixed(value: f64) -> (String, &'static str) {
     let prefixes = ["", "k", "M", "G", "T", "P"];
     let thousands = (value.max(1.0).log10() / 3.0).floor().clamp(0.0, 5.0) as usize;

@@ -85,7 +85,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return failed.map_or(Ok(0), Err);
     }
     launcher.finish();
-    // Show the results that precede an error.
+    // Show the results that were complete before an error.
     if failed.is_none() || !sweeps.is_empty() && !args.format.json {
         let mut document = show::document(&sweeps, args.all);
         document.note(format!("on {info}"));
@@ -98,8 +98,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
 }
 
-/// The maximum size of a problem that the sanitizers check by default: enough for all edge cases of every rung, while
-/// the largest problems would take minutes.
+/// The maximum size of a problem that the sanitizers check by default: this size includes all edge cases of every rung
+/// but excludes the largest problems, which would take minutes.
 const USUAL_BYTES: u64 = 256 << 10;
 
 /// Turns on the requested sanitizers, or else those in `usual` if the device has sanitizers.

@@ -18,8 +18,8 @@ use crate::output::{self, Cell, Column, Document, Importance, Table};
 pub(super) struct Sweep {
     pub(super) ladder: &'static str,
     pub(super) checks: Vec<Check>,
-    /// The kernels that the device does not support, each with the reason. They were not requested by name, so they are
-    /// left out.
+    /// The kernels that the device does not support, each with the reason. They are left out because they were not
+    /// requested by name.
     pub(super) left_out: BTreeSet<String>,
     /// The rungs that some problems refused, each with the first reason and the number of other problems that refused
     /// the rung.
@@ -30,7 +30,7 @@ pub(super) struct Sweep {
     pub(super) ended: Option<&'static str>,
 }
 
-/// A launch and whether its result was correct, which is also its JSON record.
+/// A launch and whether its result was correct. This is also the JSON record of the launch.
 #[derive(Serialize)]
 pub(super) struct Check {
     pub(super) ladder: &'static str,
@@ -40,7 +40,7 @@ pub(super) struct Check {
     pub(super) entry: String,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
-    /// Whether the result was correct. A correct result may be luck: see the findings.
+    /// Whether the result was correct. A result can be correct by luck, so see the findings too.
     pub(super) correct: bool,
     /// The schedule of the wrong result, or the only schedule of the launch, unless it is the default schedule.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -22,7 +22,7 @@ pub(super) struct Plan<'a> {
     problems: Option<Vec<Options>>,
     /// The number of random schedules that each launch also runs under.
     schedules: u32,
-    /// The maximum bytes of data of a problem for which the sanitizers are on.
+    /// The maximum size, in bytes of data, of a problem that the sanitizers check.
     most_bytes: u64,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self, Error> {
         let problems = selected.combinations()?;
         let plan = Self { selected, blocks, problems, schedules, most_bytes };
-        // A block that no rung supports is refused before the sweep, by planning it for the default problem.
+        // Planning the block for the default problem refuses a block that no rung supports before the sweep starts.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
             plan.launches(&*selected.ladder.problem(options)?, DeviceProperties::default())?;
@@ -44,9 +44,9 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the launches for a problem on a device. The default sweep of the ladder leaves out rungs that do not
-    /// compute the problem, and blocks that a rung was not compiled for. If the user gave the problem, a rung that
-    /// does not compute it is an error. A missing block is then an error only for named rungs, or if no launch is left.
-    /// Rungs that the problem refuses are left out like blocks, but the sweep records them.
+    /// compute the problem, and blocks that a rung was not compiled for. If the user gave the problem, a rung that does
+    /// not compute it is an error. A missing block is then an error only for named rungs, or if no launch is left.
+    /// Rungs that the problem refuses are also left out, but the sweep records them.
     fn launches(
         &self,
         problem: &dyn Problem,
@@ -77,7 +77,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Checks one problem after another, so that only one problem is in memory. The sanitizers in `usual` check small
-    /// problems. When the launcher stops, the sweep returns the results up to that point.
+    /// problems. If the launcher stops, the sweep returns the results up to that point.
     pub(super) fn sweep(
         &self,
         launcher: &mut Launcher<'_>,

@@ -5,13 +5,14 @@ use similar::{ChangeTag, TextDiff};
 
 use crate::output::escaped;
 
-/// The number of equal lines that are shown around a change.
+/// The number of unchanged lines that are shown around a change.
 const CONTEXT: usize = 2;
 /// The maximum number of lines of machine code, because unrolled loops have thousands.
 const LINES: usize = 1000;
 
-/// Converts the first lines of a text with terminal escape sequences to HTML. Each color is a class, from `t1`, red, to
-/// `t5`; dimmed text is `t0`. Registers have no class, because they are half of the text. `command` shows the rest.
+/// Converts the first lines of a text with terminal escape sequences to HTML. Each color becomes a class, from `t1`
+/// (red) to `t5`, and dimmed text becomes `t0`. Registers get no class, because they make up half of the text. If lines
+/// are left out, the HTML ends with `command`, which shows them.
 pub(super) fn from_terminal(text: &str, command: &str) -> String {
     let end = text.match_indices('\n').nth(LINES - 1).map_or(text.len(), |(at, _)| at + 1);
     let (text, rest) = text.split_at(end);
@@ -92,7 +93,7 @@ fn words(code: &str, html: &mut String) {
 /// A line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Changed {
-    /// `+`, `-`, a blank, or `…` where lines are left out.
+    /// `+`, `-`, a blank, or `…` if lines are left out here.
     pub sign: char,
     /// The line without its sign.
     pub text: String,

@@ -37,10 +37,10 @@ use report::sources::SourceFiles;
 use report::svg;
 use report::words::how_near;
 
-/// The maximum number of warp instructions that are counted for a ladder. The simulator needs about ten seconds for
-/// them.
+/// The maximum number of warp instructions that are counted for a ladder. The simulator takes about ten seconds for
+/// this number.
 const INSTRUCTIONS: f64 = 3e8;
-/// The maximum number of figures of a kind that are shown for a rung.
+/// The maximum number of figures of each kind that are shown for a rung.
 const MOST: usize = 4;
 /// The maximum total size of these figures in bytes.
 const BYTES: usize = 100 << 10;
@@ -123,7 +123,7 @@ pub(super) fn report(
         wrong.extend(timed.wrong.iter().cloned());
         let description = &timing.description;
         let kernels = env.catalog.kernels;
-        // The plan has a launch, and all kernels for a device are in one module.
+        // The plan has at least one launch, and one module contains all kernels for a device.
         let module = occupancy::source(kernels, &timed.predictions[0].launch, &description.arch)?;
         let texts = Texts::of(kernels, module)?;
         let collector = LadderCollector {
@@ -359,7 +359,8 @@ fn counters(data: &RungData, before: Option<&RungData>) -> Vec<CounterShown> {
     data.counters.iter().map(of).collect()
 }
 
-/// Returns the time that the memory needs for a problem's bytes, or the multiprocessors for its operations.
+/// Returns the minimum time of a problem on a device: the larger of the time to move its bytes and the time to compute
+/// its operations.
 fn floor_ns(device: &Description, problem: &dyn Problem) -> f64 {
     let Facts { bytes, flops, .. } = problem.facts();
     let memory = bytes as f64 / device.memory.gb_per_s;

@@ -36,7 +36,7 @@ struct Ladder {
 #[derive(Debug, Serialize)]
 struct Rung {
     name: String,
-    /// The reports that contain the rung: `both`, `old` or `new`.
+    /// Which of the reports contain the rung: `both`, `old` or `new`.
     is_in: &'static str,
     old_time: String,
     new_time: String,

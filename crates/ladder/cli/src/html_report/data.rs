@@ -1,4 +1,4 @@
-//! The contents of a report as data. The page holds them as JSON, which is read again to compare two reports.
+//! The contents of a report as data. The page embeds the data as JSON, which is read again to compare two reports.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::timing::Origin;
 
 /// The version of the data's format. Reports of other versions cannot be compared.
 const FORMAT: u32 = 1;
-/// The text before and after the data in a page.
+/// The text that precedes and follows the data in a page.
 const BEGIN: &str = r#"<script type="application/json" id="ladder-report">"#;
 const END: &str = "</script>";
 

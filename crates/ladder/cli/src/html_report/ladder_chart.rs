@@ -52,7 +52,8 @@ pub struct Mark {
     pub time: f64,
 }
 
-/// The width of the chart of [`climb`] in pixels. On a page of 360 pixels, 11-pixel type is still larger than 9 pixels.
+/// The width of the chart of [`climb`] in pixels. On a page that is 360 pixels wide, 11-pixel type is still larger than
+/// 9 pixels.
 const NARROW: f64 = 420.0;
 /// The width of a letter of a rung's name in that chart.
 const LETTER: f64 = 7.0;
@@ -66,7 +67,7 @@ pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<
     let longest = times.iter().map(|(name, _)| name.chars().count()).max()?;
     let left = 16.0 + LETTER * longest as f64;
     let last = NARROW - 4.0;
-    // The heading of the last column has three letters before the name.
+    // The heading of the last column consists of three letters and the mark's name.
     let columns = [mark.map_or(last, |mark| last - LETTER * (mark.name.chars().count() + 3) as f64), last];
     let width = columns[0] - 64.0 - left;
     let at = |time: f64| left + axis.at(time) * width;
@@ -110,8 +111,8 @@ pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<
 }
 
 impl LadderChart {
-    /// Returns the chart of a ladder, with the times of an older report if it has the ladder; `None` if no rung is
-    /// timed.
+    /// Returns the chart of a ladder, with the times of an older report if that report contains the ladder. Returns
+    /// `None` if no rung is timed.
     pub(super) fn new(ladder: &LadderData, old: Option<&LadderData>) -> Option<Self> {
         let timed: Vec<(&RungData, f64)> = ladder.rungs.iter().filter_map(|rung| Some((rung, rung.time_ns?))).collect();
         let before = |rung: &RungData| old?.rungs.iter().find(|old_rung| old_rung.name == rung.name)?.time_ns;

@@ -1,7 +1,7 @@
 //! `ladder report`: writes ladders as one self-contained HTML file, or compares two such files.
 //!
-//! [`collect`] makes the [data](data::Data) of a report and the other contents of its page. [`compare`] compares two
-//! reports. The templates in this folder and the charts' templates make the pages.
+//! [`collect`] creates the [data](data::Data) of a report and the other contents of its page. [`compare`] compares two
+//! reports. The pages are rendered from the templates in this folder and the charts' templates.
 
 mod code;
 mod collect;

@@ -1,4 +1,4 @@
-//! Makes the pages from templates.
+//! Renders the pages from templates.
 
 use minijinja::value::Serde;
 use minijinja::{Value, context};

@@ -18,9 +18,9 @@ mod unix {
 
     use super::INTERVAL;
 
-    /// The terminal in a mode where each key is read at once and not echoed. Dropping this value restores the previous
-    /// mode, even after a panic. Exercises are checked in the previous mode, where a second Ctrl-C ends the process at
-    /// once.
+    /// The terminal in a mode in which each key is read at once and not echoed. Dropping this value restores the
+    /// previous mode, even after a panic. Exercises are checked in the previous mode, where a second Ctrl-C ends the
+    /// process at once.
     pub(in crate::learn) struct Keys(Termios);
 
     impl Keys {
@@ -37,7 +37,7 @@ mod unix {
             let before = tcgetattr(stdin())?;
             let mut mode = before.clone();
             mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
-            // A read returns as soon as a key is pressed, or after some tenths of a second without one.
+            // A read returns as soon as a key is pressed, or after some tenths of a second without a key.
             mode.special_codes[SpecialCodeIndex::VMIN] = 0;
             mode.special_codes[SpecialCodeIndex::VTIME] = (INTERVAL.as_millis() / 100) as u8;
             tcsetattr(stdin(), OptionalActions::Now, &mode)?;

@@ -88,7 +88,7 @@ pub(super) fn exercises(topics: &[Topic], progress: &Progress) -> Document {
     document
 }
 
-/// Returns how many of these exercises are solved.
+/// Returns the number of these exercises that are solved.
 fn solved<'e>(progress: &Progress, exercises: impl IntoIterator<Item = &'e Exercise>) -> usize {
     exercises.into_iter().filter(|exercise| progress.state(exercise) == State::Solved).count()
 }

@@ -28,8 +28,8 @@ enum Event {
 }
 
 /// Checks an exercise whenever it is saved. Without a name, starts with the next unsolved exercise. On a terminal, keys
-/// show a hint or move to the next exercise. Without a terminal and a name, a solved exercise is followed by the next
-/// one.
+/// show a hint or move to the next exercise. Without a terminal and without a name, the next exercise follows a solved
+/// one automatically.
 pub(super) fn watch(
     name: Option<&str>,
     progress: &mut Progress,
@@ -52,7 +52,8 @@ pub(super) fn watch(
         let seen = seen.or_else(|| saved(&file));
         Format::default().write(&document, env.style(), to.out)?;
         writeln!(to.out, "{}", show::bar(progress, course.exercises()))?;
-        // Change the terminal's mode before the keys are shown, so that keys that are pressed meanwhile are not echoed.
+        // Change the terminal's mode before the keys are shown, so that keys that the user presses in the meantime are
+        // not echoed.
         let keys = has_keys.then(Keys::open).transpose()?;
         let shown = if has_keys { KEYS } else { "Ctrl-C: quit" };
         writeln!(to.out, "checked in {seconds:.1} s; save the file to check it again\n{shown}\n")?;

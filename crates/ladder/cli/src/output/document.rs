@@ -9,7 +9,7 @@ use super::style::OutputStyle;
 use super::table::Table;
 use super::wrapped;
 
-/// The output of a command: blocks for people, records for programs.
+/// The output of a command: text blocks for people, and records for programs.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     blocks: Vec<Block>,
@@ -118,13 +118,13 @@ impl Document {
         }
     }
 
-    /// Adds text that a function draws in the width of this style, with color for a terminal.
+    /// Adds text that a function draws for this style's width, with color on a terminal.
     pub fn picture(&mut self, style: OutputStyle, drawn: impl Fn(OutputStyle) -> String) {
         let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal, ..style }));
         self.blocks.push(Block::Picture { plain, terminal });
     }
 
-    /// Adds diagnostics, with empty lines around them. Programs get the diagnostics' data as records.
+    /// Adds diagnostics, with empty lines around them. For programs, the diagnostics become records.
     pub fn diagnostics(&mut self, diagnostics: Vec<Diagnostic>) {
         if !diagnostics.is_empty() {
             self.blocks.push(Block::Diagnostics(diagnostics));
@@ -136,7 +136,7 @@ impl Document {
         self.records.push(to_json(record));
     }
 
-    /// Makes this value the JSON output in place of an array.
+    /// Replaces the JSON array with this value.
     pub fn value(&mut self, value: &impl Serialize) {
         self.value = Some(to_json(value));
     }
@@ -148,7 +148,7 @@ impl Document {
         self.value = other.value.or(self.value.take());
     }
 
-    /// Returns whether tables of the document have columns that are left out in this style.
+    /// Returns whether any table of the document leaves out columns in this style.
     pub(super) fn is_cut(&self, style: OutputStyle) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::Table(table) if table.is_cut(style)))
     }

@@ -1,6 +1,6 @@
 //! The output of a command, as data: a [`Document`] of headings, tables, facts and notes for people, and of records for
-//! programs. A document can be written as text, Markdown, JSON or records of results. Commands build documents and do
-//! not know these forms.
+//! programs. A document can be written as text, Markdown, JSON or records of results. Commands build documents without
+//! knowing which form is written.
 
 mod document;
 mod printer;

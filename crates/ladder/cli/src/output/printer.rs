@@ -7,7 +7,7 @@ use clap::Args;
 use super::document::Document;
 use super::style::{Form, OutputStyle};
 
-/// The hint below tables that have more columns.
+/// The hint below tables if columns were left out.
 const MORE_COLUMNS: &str = "more columns: --wide, --json\n";
 
 /// The format of a command's output.
@@ -30,7 +30,7 @@ impl Format {
     }
 }
 
-/// Writes documents one after another, each as soon as it is complete. JSON is written as a whole at the end.
+/// A writer of documents, which writes each document as soon as it is complete. JSON is written as a whole at the end.
 pub struct Printer<'a> {
     format: Format,
     style: OutputStyle,
@@ -47,7 +47,7 @@ impl<'a> Printer<'a> {
         Self { format, style, out, records: Document::default(), is_cut: false }
     }
 
-    /// Writes a document. For JSON, keeps the document's records.
+    /// Writes a document. For JSON, stores the document's records until the end.
     ///
     /// # Errors
     /// Returns an error when the output cannot be written.

@@ -65,7 +65,7 @@ pub(crate) fn unfilled(text: &str) -> String {
     unfilled
 }
 
-/// Formats a number: a count without decimals, an average or a share with two.
+/// Formats a number: a count without decimals, or an average or a share with two decimals.
 pub fn number(value: f64) -> String {
     match value.fract() {
         0.0 => format!("{value:.0}"),

@@ -19,12 +19,12 @@ const GAP: u16 = 2;
 /// The minimum width of text columns, unless their text is shorter.
 const NARROWEST: usize = 24;
 
-/// A table: columns with headings, and rows of cells. A row may have fewer cells than there are columns.
+/// A table: columns with headings, and rows of cells. A row can have fewer cells than there are columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
-    /// The subject of the table's results, if `lab record` keeps its rows.
+    /// The subject of the table's results, if `lab record` records its rows.
     results_of: Option<Subject>,
 }
 
@@ -47,7 +47,7 @@ pub struct Column {
 }
 
 /// The importance of a column, from high to low. If a table is too wide, the least important columns are left out
-/// first. Of columns with the same importance, the last one is left out first.
+/// first. Among columns of the same importance, the last one is left out first.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Importance {
@@ -90,7 +90,7 @@ impl Column {
         Self::new(heading, Content::Name)
     }
 
-    /// Returns the column with cells that are never broken into lines.
+    /// Returns the column with its cells never broken into lines.
     #[must_use]
     pub fn unbroken(mut self) -> Self {
         self.is_unbroken = true;
@@ -105,7 +105,7 @@ impl Column {
     }
 }
 
-/// A cell: its text, which may have several lines, its color, and its value if the value is not the text.
+/// A cell: its text, which can have several lines, its color, and its value if that differs from the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     text: String,
@@ -134,7 +134,7 @@ impl Cell {
         number.map_or(Self::from(MISSING), |number| Self::of(Value::new(number, unit)))
     }
 
-    /// Returns the value for a record, in which names are formatted as code; `None` if the cell is empty.
+    /// Returns the value for a record, with names formatted as code. Returns `None` if the cell is empty.
     fn recorded(&self, column: &Column) -> Option<Value> {
         match &self.value {
             Some(value) => Some(value.clone()),
@@ -157,14 +157,14 @@ impl Table {
         Self { columns: columns.into_iter().collect(), ..Self::default() }
     }
 
-    /// Returns the table with rows that are results of this ladder's rungs on this problem.
+    /// Returns the table with its rows marked as results of this ladder's rungs on this problem.
     #[must_use]
     pub fn with_results_of(mut self, ladder: impl Into<String>, problem: impl Into<String>) -> Self {
         self.results_of = Some(Subject { ladder: ladder.into(), problem: problem.into(), conditions: String::new() });
         self
     }
 
-    /// Returns the table with results that were measured under these conditions in addition to the document's.
+    /// Returns the table with these measurement conditions, in addition to the document's conditions.
     #[must_use]
     pub fn with_conditions(mut self, conditions: impl Into<String>) -> Self {
         if let Some(subject) = &mut self.results_of {
@@ -173,7 +173,7 @@ impl Table {
         self
     }
 
-    /// Returns the records of the table's rows; empty if the rows are not results.
+    /// Returns the records of the table's rows, or no records if the rows are not results.
     pub fn records(&self, context: &Context) -> Vec<Record> {
         let (Some(subject), Some((name, columns))) = (&self.results_of, self.columns.split_first()) else {
             return Vec::new();

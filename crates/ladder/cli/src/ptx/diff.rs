@@ -12,7 +12,7 @@ use super::style::{BAD, DIM, GOOD, paint};
 use line::{Line, Names};
 use ptx::ast::Function;
 
-/// The number of equal lines that are shown around a difference.
+/// The number of unchanged lines that are shown around a difference.
 const CONTEXT: usize = 3;
 
 pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) -> String {

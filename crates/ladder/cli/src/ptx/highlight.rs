@@ -7,7 +7,7 @@ use super::style::{DIM, DIRECTIVE, LABEL, NUMBER, OPCODE, REGISTER, paint};
 pub(super) fn ptx(line: &str) -> String {
     let mut out = String::new();
     let pieces = pieces(line);
-    // The first name of a statement is its opcode, or a label if `:` follows; later names are operands.
+    // The first name of a statement is its opcode, or a label if `:` follows. Later names are operands.
     let mut first = true;
     let mut code = pieces.iter().filter(|piece| piece.kind != PieceKind::Blank);
     let is_label = code.nth(1).is_some_and(|piece| piece.text == ":");

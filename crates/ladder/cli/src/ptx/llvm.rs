@@ -20,7 +20,7 @@ pub(super) fn function_in(folder: &Path, name: &str) -> Result<String, Error> {
     Err(Error::no_function("the kernels' LLVM IR", name))
 }
 
-/// Returns the `define` of a function in a module's text, up to its closing brace, without the `!dbg` after
+/// Returns the `define` of a function in a module's text, up to its closing brace, without the `!dbg` attachments of
 /// instructions. Returns `None` when the module does not have the function.
 fn function(ir: &str, name: &str) -> Option<String> {
     let plain = format!("@{name}(");
@@ -42,7 +42,7 @@ fn function(ir: &str, name: &str) -> Option<String> {
     None
 }
 
-/// Returns the line without its `, !dbg !12`; a `define` has it without the comma.
+/// Returns the line without its `, !dbg !12`. On a `define` line, this text has no comma.
 fn without_debug(line: &str) -> String {
     match line.split_once(" !dbg !") {
         Some((before, after)) => {

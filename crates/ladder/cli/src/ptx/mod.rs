@@ -78,7 +78,7 @@ struct Ptx {
 }
 
 impl Ptx {
-    /// Returns whether a ladder is named, and no requested form shows all of its kernels.
+    /// Returns whether the user named a ladder without requesting a form that shows all of its kernels.
     fn is_list_of_ladders(&self, catalog: &Catalog) -> bool {
         let is_text = self.all || self.rust || self.sass || self.stats || self.llvm || self.verbatim;
         !is_text && catalog.ladders.iter().any(|ladder| self.names.iter().any(|name| name == ladder.name))
@@ -94,7 +94,7 @@ struct Arch {
 }
 
 impl Arch {
-    /// The oldest architecture that NVIDIA's tools still assemble for. It also runs PTX for older architectures.
+    /// The oldest architecture that NVIDIA's tools still support. It also runs PTX for older architectures.
     const TURING: (u32, u32) = (7, 5);
 
     /// Parses `sm_90`, `sm_90a` or `compute_90`.
@@ -140,7 +140,7 @@ struct Subject {
     llvm: Option<PathBuf>,
     /// The architecture to assemble for; `None` for the architecture that the file names.
     arch: Option<String>,
-    /// The folders that relative paths of source files may start from. Paths are shown relative to the first one.
+    /// The folders that relative paths of source files can start from. Paths are shown relative to the first one.
     roots: Vec<PathBuf>,
 }
 
@@ -232,7 +232,7 @@ impl Subject {
         })
     }
 
-    /// Returns the architecture to assemble for.
+    /// Returns the architecture for which `ptxas` assembles.
     fn arch(&self, listing: &Listing<'_>) -> String {
         self.arch.clone().unwrap_or_else(|| {
             let target = listing.tree.target.first();
@@ -274,7 +274,7 @@ fn show(
     Ok(print::function(listing, function, verbatim, interleave))
 }
 
-/// Returns the kernels of a PTX text with the Rust lines that instructions come from, in color for a terminal.
+/// Returns the kernels of a PTX text with the Rust lines that the instructions come from, in color on a terminal.
 pub(crate) fn with_rust(text: &str, env: &Env<'_>) -> Result<String, Error> {
     let listing = Listing::new(text).map_err(|error| Error::Source(format!("the text is not PTX: {error}")))?;
     let kernels = listing.tree.functions.iter().filter(|function| function.entry);

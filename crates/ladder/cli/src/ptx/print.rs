@@ -1,4 +1,4 @@
-//! Prints one kernel's PTX, with or without the Rust it comes from.
+//! Prints one kernel's PTX, with or without the Rust lines that it comes from.
 
 use std::collections::BTreeSet;
 
@@ -48,10 +48,10 @@ pub(super) fn function(
     out
 }
 
-/// Returns the lines that do not affect execution: `.loc`, and labels that no instruction names.
+/// Returns the lines that do not affect execution: `.loc` directives, and labels that no instruction uses.
 fn noise(listing: &Listing<'_>, function: &Function<'_>) -> BTreeSet<u32> {
     let used = function.used_labels();
-    // A label may share its line with an instruction; then the line stays.
+    // A line on which a label precedes an instruction is kept.
     let instructions = function.instructions().map(|instruction| listing.line(instruction.at));
     let instructions: BTreeSet<u32> = instructions.collect();
     let is_noise = |statement: &Statement<'_>| match statement {

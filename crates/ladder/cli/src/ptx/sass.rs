@@ -1,4 +1,4 @@
-//! Extracts one kernel's SASS from the text of `nvdisasm`.
+//! Extracts one kernel's SASS from the output of `nvdisasm`.
 
 use super::highlight;
 use super::source::Interleave;
@@ -16,7 +16,7 @@ pub(super) fn function(disassembly: &str, name: &str, mut interleave: Option<Int
         return Err(Error::no_function("nvdisasm's output", name));
     }
     let mut out = String::new();
-    // Frames since the last instruction: the innermost first, as nvdisasm prints them.
+    // The frames that were printed since the last instruction, innermost first, as nvdisasm prints them.
     let mut frames = Vec::new();
     // NOPs pad the end of a function. They are kept only if another instruction follows.
     let mut padding = String::new();

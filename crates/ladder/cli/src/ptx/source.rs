@@ -10,7 +10,7 @@ use super::Listing;
 use super::style::{DIM, SOURCE, paint};
 use report::sources::{SourceFiles, library_part};
 
-/// Shows the source lines of a function's instructions, in the order of the instructions.
+/// A printer of the source lines of a function's instructions, in the order of the instructions.
 #[derive(Debug)]
 pub(super) struct Interleave {
     files: SourceFiles,
@@ -20,13 +20,13 @@ pub(super) struct Interleave {
 }
 
 impl Interleave {
-    /// Makes a printer that looks for relative paths in these folders, in order.
+    /// Creates a printer that looks for relative paths in these folders, in order.
     pub(super) fn new(roots: &[PathBuf]) -> Self {
         Self { files: SourceFiles::new(roots), shown: Vec::new(), missing: BTreeSet::new() }
     }
 
-    /// Returns the lines to print before an instruction: the frames that differ from those of the previous instruction,
-    /// the outermost first, each indented under its caller. Returns an empty string if no frame differs.
+    /// Returns the lines to print before an instruction: the frames that differ from the previous instruction's frames,
+    /// outermost first, each indented under its caller. Returns an empty string if no frame differs.
     pub(super) fn lines_for(&mut self, listing: &Listing<'_>, loc: &Loc) -> String {
         let calls = loc.inlined_through(listing.source.text());
         let places = calls.into_iter().rev().chain([loc.place()]);
@@ -36,7 +36,7 @@ impl Interleave {
 
     /// Returns the same lines as [`Self::lines_for`] from paths and line numbers, the outermost first.
     pub(super) fn frames(&mut self, mut frames: Vec<(String, u32)>) -> String {
-        // Frames of the library are left out, except the innermost one.
+        // Frames in library code are left out, except the innermost one.
         let innermost = frames.len().saturating_sub(1);
         let mut depth = 0..;
         frames.retain(|(path, _)| depth.next() == Some(innermost) || library_part(path).is_none());

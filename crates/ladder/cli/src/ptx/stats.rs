@@ -24,7 +24,7 @@ const CLASSES: [&str; 13] = [
     "other",
 ];
 
-/// Returns the class of an instruction: the one in the table of opcodes, with a few finer distinctions.
+/// Returns the class of an instruction, from the table of opcodes with a few finer distinctions.
 fn class(instruction: &Instruction<'_>) -> &'static str {
     match (instruction.operation(), simt_isa::class(instruction.opcode)) {
         ("atom" | "red" | "sured", _) => "atomic",
@@ -101,7 +101,7 @@ fn by_count(operations: &BTreeMap<&str, usize>) -> String {
 }
 
 /// The properties that memory instructions are grouped by: the operation with its qualifiers, the state space, and the
-/// number of elements with the bits of each.
+/// number and width (in bits) of the elements.
 type Access = (String, &'static str, Option<(u32, u32)>);
 
 /// The modifiers that are part of a memory operation's name.

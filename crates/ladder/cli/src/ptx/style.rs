@@ -1,4 +1,4 @@
-//! Colors and tables. All text is styled when it is made. If the output is not a terminal, the styles are removed.
+//! Colors and tables. All text is styled when it is created. The styles are removed if the output is not a terminal.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(super) fn paint(style: Style, text: impl Display) -> String {
 /// Writes a status line: a word in bold, and its subject.
 pub(super) fn status(err: &mut dyn Write, word: &str, about: &str) {
     let word = paint(AnsiColor::Green.on_default().bold(), format_args!("{word:>12}"));
-    // There is no way to report an error of the output for errors.
+    // If stderr itself fails, there is no way to report the error.
     let _ = writeln!(err, "{word} {about}");
 }
 

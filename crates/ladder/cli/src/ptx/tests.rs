@@ -70,8 +70,8 @@ fn one_kernel_with_its_rust() {
     assert_snapshot!(plain(&printed("sum_64", false, true)));
 }
 
-/// Parses a text and prints everything in it. Any text must give a module or an error with a line of that text, never a
-/// panic.
+/// Parses a text and prints everything in it. Any text must yield either a module or an error that names a line of the
+/// text, and must never panic.
 fn read_and_show(text: &str) {
     let listing = match Listing::new(text) {
         Ok(listing) => listing,

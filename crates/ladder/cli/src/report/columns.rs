@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::Predictions;
 use crate::output::{self, Cell, Importance, NOTHING};
 
-/// A column: its heading, and the rule for the text of each row.
+/// A column: its heading, and the rule for its text in each row.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ColumnText {
@@ -21,7 +21,7 @@ pub(super) struct ColumnText {
     /// The explanation for the caption; empty if the heading is enough.
     #[serde(default)]
     pub(super) legend: String,
-    /// Whether its cells are words.
+    /// Whether the column's cells are words.
     #[serde(default)]
     text: bool,
     /// The numbers of a column of counters.
@@ -97,7 +97,7 @@ impl ColumnText {
         })
     }
 
-    /// Returns the numbers of a column of counters: `a / b`, or `None` if all are missing.
+    /// Returns the numbers in a cell of a column of counters: `a / b`, or `None` if all are missing.
     fn counted(&self, outcome: &RungResult) -> Option<String> {
         let number = |expression: &Expression| {
             let number = expression.of(&|name| outcome.counter(name))?;
@@ -119,8 +119,8 @@ impl ColumnText {
     }
 }
 
-/// Returns the published speedup and the rung that it compares with. If that rung is not the first one, our speedup
-/// over that rung follows.
+/// Returns the published speedup and the rung that it is relative to. If that rung is not the first one, the measured
+/// speedup over that rung follows.
 fn published(report: &Report, outcome: &RungResult) -> String {
     let Some(speedup) = outcome.rung.published else {
         return String::new();

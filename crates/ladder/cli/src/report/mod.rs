@@ -33,7 +33,7 @@ pub fn document(
         (true, Some(_)) => &counted[..counted.len().min(SHOWN_COUNTERS)],
     };
     let table = table(report, predictions, counters);
-    // Markdown has all columns.
+    // Markdown output includes all columns.
     let style = OutputStyle { wide: style.wide || style.form == Form::Markdown, ..style };
     let legends = counters.iter().map(|&column| ColumnText::of(column));
     let legends = legends.filter(|column| !column.legend.is_empty() && table.shows(&column.heading(), style));
@@ -66,7 +66,8 @@ pub fn document(
     document
 }
 
-/// The number of counters next to predicted times: the first ones of a ladder's columns. JSON has all counters.
+/// The number of counters that are shown next to predicted times, taken from the start of a ladder's columns. JSON
+/// includes all counters.
 const SHOWN_COUNTERS: usize = 2;
 
 /// Returns the reason why some rungs of a report did not run.
@@ -77,8 +78,8 @@ fn incomplete() -> &'static str {
     }
 }
 
-/// Returns the table of the rungs, with these columns of counters. Predictions replace the launch, which JSON still
-/// has.
+/// Returns the table of the rungs, with these columns of counters. If there are predictions, they replace the launch,
+/// which only JSON then includes.
 fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine::Column]) -> Table {
     let timed = report.ladder.shown.timed;
     let speedup = timed.iter().find(|speedup| matches!(speedup, OverFirst | OfCopy | OverBefore)).copied();
@@ -139,7 +140,7 @@ fn timing(report: &Report) -> String {
     }
 }
 
-/// Returns a remark if the data fit in the L2 cache. The times of a ladder that is measured in operations per second do
+/// Returns a note if the data fit in the L2 cache. The times of a ladder that is measured in operations per second do
 /// not depend on the cache.
 fn data_in_cache(report: &Report) -> Option<String> {
     let l2 = report.device.l2_bytes.filter(|&l2| report.bytes < l2)?;
@@ -158,15 +159,15 @@ pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
     let (data, cache) = (size::bytes(bytes), size::bytes(l2));
     let all = bytes.saturating_mul(sets as u64);
     if bytes > l2 {
-        format!("the data ({data}) are larger than the L2 cache ({cache}): the numbers are those of the memory")
+        format!("the data ({data}) are larger than the L2 cache ({cache}): the times measure the memory")
     } else if all >= 2 * l2 {
         format!(
             "the data ({data}) fit in the L2 cache ({cache}), but launches alternate between {sets} sets of them: the \
-             numbers are those of the memory"
+             times measure the memory"
         )
     } else {
         format!(
-            "the data ({data}) fit in the L2 cache ({cache}): the numbers are those of the cache, not of the memory"
+            "the data ({data}) fit in the L2 cache ({cache}): the times measure the cache, not the memory"
         )
     }
 }

@@ -20,7 +20,7 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// Predicts the times of the rungs with correct results from small samples of their blocks.
+    /// Predicts the times of the rungs that have correct results, from small samples of their blocks.
     pub fn new(report: &Report, kernels: &'static Kernels, device: &Description) -> Self {
         let mut notes = Vec::new();
         let right = report.outcomes.iter().filter(|outcome| outcome.verdict.is_right());
@@ -61,7 +61,7 @@ impl Predictions {
         Self { device: device.name.clone(), times_ns: times.collect(), notes }
     }
 
-    /// Returns the predicted speedup of the outcome at `index` over the one at `base`.
+    /// Returns the predicted speedup of the outcome at `index` over the outcome at `base`.
     pub(super) fn speedup(&self, base: usize, index: usize) -> Option<f64> {
         let [base, time] = [base, index].map(|index| self.times_ns.get(index).copied().flatten());
         Some(base? / time?)

@@ -92,8 +92,8 @@ impl<'a> View<'a> {
         self.is_requested || metric.source(self.side).missing().is_none()
     }
 
-    /// Returns the tables of a ladder's counters. For one rung, each counter has a row; for several rungs, each counter
-    /// has a column. Requested counters are never left out; they are split over several tables if necessary.
+    /// Returns the tables of a ladder's counters. For a single rung, each counter is a row; for several rungs, each
+    /// counter is a column. Requested counters are never left out, but split over several tables if necessary.
     fn tables(&self, profile: &Profile) -> Vec<Table> {
         let shown = self.metrics.iter().filter(|metric| self.is_shown(metric));
         let mut shown: Vec<&Metric> = shown.collect();
@@ -127,7 +127,7 @@ impl<'a> View<'a> {
             };
             output::Column::number(self.heading(metric)).of(importance)
         });
-        // Records include the verdict; on a terminal, `ladder why` shows it.
+        // Only records include the verdict here; on a terminal, `ladder why` shows it.
         let is_kept = self.style.form == Form::Records;
         let verdict = ["bound by", "near"].into_iter().filter(|_| is_kept).map(output::Column::text);
         let mut table = Table::new([output::Column::name("rung")].into_iter().chain(numbers).chain(verdict));
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
         cell(metric, row.number(metric, self.side))
     }
 
-    /// Adds a legend for the columns below all tables.
+    /// Adds a legend for the columns, below all tables.
     fn legend(&self, profiles: &[Profile], document: &mut Document) {
         let side = self.side;
         let mut elsewhere = "";
@@ -179,7 +179,8 @@ impl<'a> View<'a> {
         document.note("--explain describes each column");
     }
 
-    /// Explains each metric: its name, its meaning, the source of its numbers, and statements about it in the texts.
+    /// Explains each metric: its name, its meaning, the source of its numbers, and statements about it in the ladders'
+    /// source texts.
     fn explain(&self, profiles: &[Profile], document: &mut Document) {
         for metric in self.metrics {
             document.section(format!("{} ({})", metric.heading, metric.name), "");

@@ -1,5 +1,5 @@
-//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of launches of a file's kernels, or of a built-in
-//! kernel of Ladder.
+//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of launches of kernels in a file, or of a kernel
+//! that is built into Ladder.
 
 use std::path::{Path, PathBuf};
 
@@ -50,7 +50,7 @@ pub(super) fn arguments(command: clap::Command) -> clap::Command {
     Arguments::augment_args(command).after_help(SPECS)
 }
 
-/// Returns whether the arguments describe launches of a file.
+/// Returns whether the arguments describe launches of a file's kernels.
 pub(super) fn is_given(matches: &ArgMatches) -> bool {
     matches.try_contains_id("file").unwrap_or(false)
 }
@@ -120,7 +120,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     Ok(failure.map_or(0, |failure| failure.report(to.err)))
 }
 
-/// Returns the built-in kernel of this name, unless a file has the name.
+/// Returns the built-in kernel of this name, unless a file has this name.
 fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
     let ptx = env.catalog.kernels.newest_for(None)?;
     let named = name.to_str().filter(|_| !name.exists());
@@ -129,7 +129,7 @@ fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
     module.map(Some).map_err(|error| Error::Request(format!("`{entry}`: {error}")))
 }
 
-/// Returns the folders that the paths of a file's source lines may be relative to: the current one, and the file's
+/// Returns the folders that the paths of a file's source lines can be relative to: the current one, and the file's
 /// folder.
 fn roots(file: &Path) -> Vec<PathBuf> {
     let folder = file.parent().unwrap_or(Path::new("")).to_owned();

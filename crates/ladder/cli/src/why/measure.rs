@@ -1,4 +1,5 @@
-//! The measurement that verdicts and counters use: the simulator or Nsight Compute counts a launch of each rung.
+//! The measurement that verdicts and counters are based on: the simulator or Nsight Compute counts a launch of each
+//! rung.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ enum CountingDevice<'a> {
 /// A ladder's profile, and the predictions that its verdicts are based on if no GPU was measured.
 pub(super) struct Measured {
     pub profile: Profile,
-    /// The predictions by the name of the rung.
+    /// The predictions, by the rung's name.
     pub predictions: BTreeMap<&'static str, Prediction>,
     /// The hypothetical verdict without waiting, for each rung that is not predicted because its blocks wait in a
     /// chain.
@@ -81,7 +82,7 @@ impl<'a> Measurement<'a> {
                 timing::leave_out_unsupported(plan, one.ladder, env, &model)?;
             }
         }
-        // An unknown name is refused before a device is opened.
+        // Refuse an unknown name before a device is opened.
         metrics(if choice == Choice::Sim { Side::Sim } else { Side::Gpu })?;
         let device = timing::open(env, choice, properties)?;
         let info = device.info().clone();
@@ -93,7 +94,7 @@ impl<'a> Measurement<'a> {
                 for plan in &mut plans {
                     plan.leave_out_unsupported(&*device)?;
                 }
-                // This process closes the GPU before another process is profiled on it.
+                // This process has closed the GPU before another process is profiled on it.
                 CountingDevice::Gpu(env.ncu(ncu::find(arguments.ncu.as_deref())?, &info)?)
             }
         };
@@ -228,8 +229,8 @@ impl<'a> Measurement<'a> {
 }
 
 /// The JSON record of a rung. `metrics` has the value of each metric on `sim` and on `gpu`, in Nsight Compute's base
-/// unit: bytes, bytes per second, nanoseconds, percent. A value is `null` on the device that did not count, and where
-/// the device lacks the metric or the divisor is zero.
+/// unit: bytes, bytes per second, nanoseconds, percent. A value is `null` for the device that did not count, and if the
+/// device lacks the metric or the divisor is zero.
 #[derive(Serialize)]
 pub(super) struct CounterRecord<'a> {
     ladder: &'a str,
@@ -252,7 +253,7 @@ struct SimAndGpu {
 #[derive(Serialize)]
 struct VerdictRecord {
     bound_by: &'static str,
-    /// How close the rung is to that bound, from 0 to 1.
+    /// The fraction of that bound that the rung reaches, from 0 to 1.
     share: f64,
     fix: Option<Optimization>,
     next_rung: Option<&'static str>,
@@ -263,7 +264,7 @@ struct PredictionRecord<'a> {
     device: &'a str,
     resident_blocks: u32,
     predicted_ns: f64,
-    /// The time that each resource would take alone.
+    /// The time that each resource would take by itself.
     alone_ns: BTreeMap<&'static str, f64>,
 }
 

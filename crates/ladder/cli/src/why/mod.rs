@@ -1,6 +1,6 @@
 //! `ladder why`: what bounds a rung, how the counters show the bound, and the fix.
 //!
-//! The verdict is the default. A separate module implements each other view: all [`counters`], the [`occupancy`], the
+//! The verdict is the default. Separate modules implement the other views: all [`counters`], the [`occupancy`], the
 //! [`roofline`], the [`figures`], [`dram`], and the [`checklist`] of optimizations.
 
 mod checklist;
@@ -42,7 +42,7 @@ pub(crate) const WHY: Command = Command {
 const FIGURES: &str = "With --figures";
 const DRAM: &str = "With --dram";
 
-/// The arguments of `ladder why RUNG` that `ladder why FILE.ptx` does not have.
+/// The arguments of `ladder why RUNG` that `ladder why FILE.ptx` does not accept.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("view").args(["counters", "occupancy", "roofline", "figures", "dram", "checklist"])))]
 struct Arguments {

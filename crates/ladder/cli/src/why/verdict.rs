@@ -80,7 +80,7 @@ fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
     document
 }
 
-/// Returns the verdict of a rung, the counters and the figure that show it, the fix, and the next rung.
+/// Returns the verdict on a rung, the counters and the figure that show the verdict, the fix, and the next rung.
 fn one(
     row: &RungProfile,
     measured: &Measured,

@@ -12,7 +12,7 @@ use crate::launch::{Code, Launch};
 /// PTX sources, and the result `M` of compiling each of their entries.
 pub(super) struct Codes<M> {
     kernels: &'static [Ptx],
-    /// The program's kernels in the version that the device runs.
+    /// The module of the program's kernels that the device runs.
     chosen_ptx: Option<&'static Ptx>,
     loaded: Vec<Outline<'static>>,
     /// The results by source and entry. The entry is `None` when the whole source was compiled at once.
@@ -49,7 +49,7 @@ impl<M> Codes<M> {
         }
     }
 
-    /// Returns the compiled module with the launch's entry, and compiles the module first if necessary. The module
+    /// Returns the compiled module that contains the launch's entry. Compiles the module first if necessary. The module
     /// holds only this entry, or the whole source when the entry cannot be extracted.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl<M> Codes<M> {
                 let missing = || Error::launch(launch, "the PTX has no such entry");
                 return Err(self.check_supported(launch).unwrap_or_else(missing));
             }
-            // The compiler may reject an extracted entry because the extraction is wrong. Its error is only reported if
+            // The compiler can reject an extracted entry because the extraction is wrong. Its error is only reported if
             // the compiler rejects the whole source too.
             let extracted = extract(outline, &launch.entry, self.lines);
             let extracted = extracted.and_then(|text| Some(Compiled::new(compile(&text).ok()?, &Outline::new(text))));

@@ -1,4 +1,4 @@
-//! Devices of a CUDA driver, through `cust`: a GPU, or the device `sim`.
+//! Devices that are driven through `cust`: a GPU of the CUDA driver, or the device `sim` of Ladder's driver.
 
 mod info;
 mod state;
@@ -32,8 +32,8 @@ use state::{failed, named};
 /// Whether abandoned work is still running on a GPU.
 static ABANDONED: AtomicBool = AtomicBool::new(false);
 
-/// Returns whether this process has abandoned work on a GPU that may never end. An ordinary exit would wait for this
-/// work.
+/// Returns whether this process has abandoned work on a GPU that might never end. A normal process exit would wait for
+/// this work.
 pub fn has_abandoned_work() -> bool {
     ABANDONED.load(Ordering::Relaxed)
 }
@@ -117,8 +117,8 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
         })
     }
 
-    /// Calls `act` with the device's driver resources. When a call to Ladder's driver fails, the error receives the
-    /// reason that the driver gives, and `launch` if there is one.
+    /// Calls `act` with the device's driver resources. When a call to Ladder's driver fails, the driver's reason is
+    /// added to the error, along with `launch` if there is one.
     pub(super) fn with<R>(
         &mut self,
         launch: Option<&Launch>,
@@ -130,7 +130,7 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
 
 impl<const SIMULATED: bool> Drop for Cuda<SIMULATED> {
     fn drop(&mut self) {
-        // The work that is still running ends with the process.
+        // Any work that is still running ends with the process.
         if !SIMULATED && self.state.get().is_stuck() {
             ABANDONED.store(true, Ordering::Relaxed);
             return;
@@ -158,7 +158,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             return Err(not_enough_memory("a buffer", bytes as u64, "device", free, "make it smaller"));
         }
         self.with(None, |State { buffers, .. }| {
-            // SAFETY: every byte is a valid `u8`, so uninitialized device memory may be copied from.
+            // SAFETY: every byte is a valid `u8`, so copying from uninitialized device memory is sound.
             let buffer = unsafe { DeviceBuffer::uninitialized(bytes) }.map_err(failed("allocating a buffer"))?;
             buffers.push(Some(buffer));
             Ok(BufferId(buffers.len() as u32 - 1))

@@ -41,7 +41,7 @@ pub type HostBytes = Box<dyn DerefMut<Target = [u8]> + Send + Sync>;
 pub struct LaunchResult {
     /// The duration of the kernel in nanoseconds on the device's clock. `None` when the device has no clock.
     pub time_ns: Option<f64>,
-    /// The counters of the launch. Empty when nothing was counted.
+    /// The counters of the launch. Empty if nothing was counted.
     pub counters: Vec<Metric>,
 }
 
@@ -58,9 +58,9 @@ pub struct DeviceInfo {
     /// The device's name on the command line (`--device`): `gpu` or `sim`.
     #[serde(rename = "device")]
     pub kind: &'static str,
-    /// The manufacturer's name of the device.
+    /// The name that the manufacturer gave the device.
     pub name: String,
-    /// The version of the driver, and the CUDA version that the driver supports.
+    /// The driver's version and the CUDA version that it supports.
     pub driver: Option<String>,
     /// Major and minor compute capability, serialized as in `9.0`.
     #[serde(serialize_with = "with_point")]
@@ -101,7 +101,7 @@ impl fmt::Display for DeviceInfo {
         let facts = [
             self.compute_capability.map(|(major, minor)| format!("compute capability {major}.{minor}")),
             self.multiprocessors.map(|count| format!("{count} SMs")),
-            self.peak_bytes_per_s.map(|peak| format!("{:.0} GB/s at its peak", peak / 1e9)),
+            self.peak_bytes_per_s.map(|peak| format!("{:.0} GB/s peak bandwidth", peak / 1e9)),
             self.driver.as_ref().map(|driver| format!("driver {driver}")),
         ];
         f.write_str(&self.name)?;
@@ -112,11 +112,11 @@ impl fmt::Display for DeviceInfo {
 /// The driver's resource figures for an entry and for blocks of a launch of that entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Resident {
-    /// The number of registers of a thread.
+    /// The number of registers per thread.
     pub registers: u32,
-    /// The bytes of shared memory that the entry declares statically for a block.
+    /// The number of bytes of shared memory per block that the entry declares statically.
     pub static_shared: u32,
-    /// The bytes of local memory of a thread: its stack and its spilled registers.
+    /// The number of bytes of local memory per thread: its stack and its spilled registers.
     pub local_bytes: u32,
     /// The maximum number of threads in a block of this entry.
     pub max_threads: u32,
@@ -126,8 +126,8 @@ pub struct Resident {
 
 /// A device that runs kernels.
 ///
-/// The operations take effect in the order of the calls. A launch sees earlier copies, and a download waits for earlier
-/// launches. [`Device::launch`] reports a failure of the kernel that it starts.
+/// Operations take effect in the order in which they are called. A launch sees earlier copies, and a download waits for
+/// earlier launches. [`Device::launch`] reports a failure of the kernel that it starts.
 pub trait Device {
     /// Returns the device's properties.
     fn info(&self) -> &DeviceInfo;
@@ -145,8 +145,8 @@ pub trait Device {
     /// Frees a buffer. An id that is not in use is ignored.
     fn free(&mut self, buffer: BufferId);
 
-    /// Allocates `bytes` zeros in host memory, which a GPU's driver pins. Drop the memory before the device, and in the
-    /// device's thread.
+    /// Allocates `bytes` zeroed bytes of host memory, which a GPU's driver pins. The caller must drop the memory before
+    /// the device, on the device's thread.
     ///
     /// # Errors
     /// Returns [`Error::Device`] when the driver cannot pin the memory.
@@ -154,7 +154,7 @@ pub trait Device {
         Ok(Box::new(vec![0; bytes]))
     }
 
-    /// Returns the first address of a buffer.
+    /// Returns the start address of a buffer.
     ///
     /// # Errors
     /// Returns [`Error::Device`] when the buffer is not in use, or when the device does not report addresses.
@@ -230,8 +230,8 @@ pub trait Device {
         Vec::new()
     }
 
-    /// Returns whether the device can run further launches after a failed one. A kernel fault destroys everything that
-    /// a process has on a GPU, and only another process can continue.
+    /// Returns whether the device can run further launches after a failed launch. A kernel fault destroys everything
+    /// that a process has on a GPU, so only another process can continue.
     fn is_usable(&mut self) -> bool {
         true
     }
@@ -267,7 +267,7 @@ pub trait Device {
     /// Returns [`Error::Device`] when the device does not accept further code.
     fn load(&mut self, ptx: String) -> Result<Code, Error>;
 
-    /// Runs a kernel and waits until it ends. `bound[i]` is the buffer that
+    /// Runs a kernel and waits for its end. `bound[i]` is the buffer that
     /// [`Arg::Buffer(i)`](crate::launch::Arg::Buffer) stands for.
     ///
     /// # Errors
@@ -282,17 +282,17 @@ pub trait Device {
     /// condition, because the simulator checks each address.
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
 
-    /// Runs kernels one after another in one stream, each `times` times, with other work around them, and waits for the
-    /// end. `before` and `after` enqueue this other work like [`Device::call`]. `after` is called with the index of
-    /// each launch after enqueuing it, or once when there are no launches. The measured time starts after the work of
-    /// `before`.
+    /// Runs kernels one after another on one stream, each `times` times, with other work before and after them. Then
+    /// waits until all work has ended. `before` and `after` enqueue this other work like [`Device::call`]. `after` is
+    /// called with the index of each launch after enqueuing it, or once when there are no launches. The measured time
+    /// starts when the work of `before` has ended.
     ///
     /// # Errors
     /// Returns the errors of [`Device::launch`], and [`Error::Device`] when the device has no stream.
     ///
     /// # Safety
     /// The conditions of [`Device::launch`] apply to each kernel. In addition, each kernel must be able to run on the
-    /// results of the previous ones.
+    /// results of the previous kernels.
     unsafe fn launch_with(
         &mut self,
         (launches, times): (&[Launch], usize),
@@ -304,9 +304,9 @@ pub trait Device {
         Err(Error::device("launching several kernels", format!("a {} has no stream", self.info().kind)))
     }
 
-    /// Keeps the device busy for this many nanoseconds and returns at once. Work that is launched in the meantime is
-    /// enqueued before the device reaches it, so its time does not include the driver's overhead. A device without a
-    /// clock does nothing.
+    /// Keeps the device busy for the given number of nanoseconds. The call returns at once. Work that is launched in
+    /// the meantime is enqueued before the device reaches it, so its time does not include the driver's overhead. A
+    /// device without a clock does nothing.
     ///
     /// # Errors
     /// Returns [`Error::Ptx`] when the kernel that keeps the device busy cannot be loaded, [`Error::Device`] when the
@@ -316,8 +316,8 @@ pub trait Device {
     }
 
     /// Reads every byte of `buffer` once, except for at most the last 15, and times the read like a launch. The read
-    /// evicts all other data from a cache, and measures the read bandwidth of the memory. A device without a clock does
-    /// nothing.
+    /// evicts other data from the caches. Its time shows the read bandwidth of the memory. A device without a clock
+    /// does nothing.
     ///
     /// # Errors
     /// Returns [`Error::Ptx`] when the read kernel cannot be loaded, [`Error::Launch`] when it fails.
@@ -327,7 +327,7 @@ pub trait Device {
 
     /// Runs code that is not one of this program's kernels, such as an NVIDIA library, and times it like a launch.
     /// `enqueue` enqueues the work on the device's stream; it receives the stream and the address of each buffer in
-    /// `bound`. The call waits for the end of that work. `what` names the work in messages.
+    /// `bound`. The call waits until that work has ended. `what` names the work in messages.
     ///
     /// # Errors
     /// Returns [`Error::Call`] when `enqueue` or its work fails, and when the device has no stream.
@@ -368,8 +368,8 @@ pub fn open(choice: Choice, kernels: &'static Kernels) -> Result<Box<dyn Device>
     }
 }
 
-/// Returns the error for a request that does not fit into the memory of `place` ("device" or "host"). `hint` tells the
-/// user what to do.
+/// Returns the error for a request that exceeds the free memory of `place` ("device" or "host"). `hint` tells the user
+/// what to do.
 pub(crate) fn not_enough_memory(what: &str, need: u64, place: &str, free: u64, hint: &str) -> Error {
     let (need, free) = (size::bytes(need), size::bytes(free));
     Error::NotEnoughMemory(format!("{what} needs {need} of the {place}'s memory, which has {free} free; {hint}"))

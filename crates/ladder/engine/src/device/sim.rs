@@ -1,4 +1,4 @@
-//! Features that only the device `sim` has: a number of host threads, observers and access to the simulator.
+//! Features of the device `sim` only: the number of host threads, observers, and access to the simulator.
 
 use devices::{Description, Limits};
 use libcuda::{DEFAULT_DEVICE, Kernel, Simulation};
@@ -23,8 +23,8 @@ impl Sim {
         Self::open_as(kernels, threads, None)
     }
 
-    /// Opens a simulator that runs the same PTX as a GPU of this compute capability; `None` selects the newest PTX.
-    /// Kernels that only newer GPUs have are rejected, as on such a GPU.
+    /// Opens a simulator that runs the same PTX as a GPU of this compute capability; `None` selects the newest PTX. The
+    /// simulator rejects kernels that are only compiled for newer GPUs, as such a GPU would.
     ///
     /// # Errors
     /// Returns [`Error::Device`] when the host cannot start the threads.
@@ -33,8 +33,8 @@ impl Sim {
         Self::open_with(kernels, Simulation::new(threads).map_err(failed)?, capability, None)
     }
 
-    /// Opens a simulator that imitates the described device: its compute capability, and the number of blocks that run
-    /// concurrently. That number is the product of the multiprocessors and the blocks that fit on each.
+    /// Opens a simulator that imitates the compute capability of the described device, and the number of blocks that it
+    /// runs concurrently. That number is the product of the multiprocessors and the blocks that fit on each.
     ///
     /// # Errors
     /// Returns [`Error::Device`] when the description has no board, and when the host cannot start the threads.
@@ -90,8 +90,9 @@ impl Sim {
         Self::open_on(Some(simulation), number, |_| Ok((info, codes)))
     }
 
-    /// Runs a launch with an observer that is created for its kernel, and returns the observer. If blocks are `chosen`,
-    /// only these blocks run, and the buffers have meaningless contents afterwards: see [`simt::Launch::with_blocks`].
+    /// Runs a launch with an observer that is created for its kernel, and returns the observer. If `chosen` lists
+    /// blocks, only these blocks run, and the contents of the buffers are meaningless afterwards: see
+    /// [`simt::Launch::with_blocks`].
     ///
     /// # Errors
     /// Returns [`Error::Launch`] when the kernel does not exist, when the arguments do not match its parameters, or

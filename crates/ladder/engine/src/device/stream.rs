@@ -21,15 +21,15 @@ pub struct DeviceMemory {
     pub bytes: u64,
 }
 
-/// Enqueues work on a stream. The function receives the addresses of the buffers, and returns the reason when it cannot
-/// enqueue the work.
+/// Enqueues work on a stream. The function receives the addresses of the buffers, and returns an error message if it
+/// cannot enqueue the work.
 pub type Enqueue<'a> = &'a mut dyn FnMut(&GpuStream, &[DeviceMemory]) -> Result<(), String>;
 
 /// Enqueues work on a stream after one of several launches, like [`Enqueue`]. The first argument is the index of the
 /// launch.
 pub type EnqueueAfter<'a> = &'a mut dyn FnMut(usize, &GpuStream, &[DeviceMemory]) -> Result<(), String>;
 
-/// Returns the reason when running work is no longer worth waiting for.
+/// Returns a reason if the host should stop waiting for the running work.
 pub type Watch = Box<dyn FnMut() -> Option<String> + Send>;
 
 impl GpuStream {

@@ -1,5 +1,5 @@
 //! A session's buffers on a device. The buffers are filled, restored and poisoned, and timed launches rotate through
-//! sets of them to find their data outside of the L2 cache.
+//! several sets of buffers, so that their data are not in the L2 cache.
 
 use crate::device::{BufferId, Device, Enqueue, LaunchResult, Schedule, not_enough_memory};
 use crate::error::Error;
@@ -7,11 +7,11 @@ use crate::launch::{Arg, Launch};
 use crate::problem::{Buffer, GUARD_BYTES, POISON, Problem, Role, Verdict};
 use crate::registry::Rung;
 
-/// The device memory that is kept free for the driver and the kernels' module.
+/// The device memory that is kept free for the driver and the module of kernels.
 const HEADROOM: u64 = 64 << 20;
 
-/// The time for which the device is kept busy before a timed launch, in nanoseconds. The driver enqueues the launch in
-/// less time.
+/// The time for which the device is kept busy before a timed launch, in nanoseconds. The driver takes less time than
+/// this to enqueue the launch.
 const HOLD_NS: u64 = 30_000;
 
 /// The total size of the buffer sets that launches rotate through, as a multiple of the L2 cache size.
@@ -42,7 +42,7 @@ pub(super) struct Buffers<'a, D: Device + ?Sized> {
 pub(super) struct Outputs {
     /// The bytes of each output and sum that the launch was expected to write.
     pub(super) written: Vec<Vec<u8>>,
-    /// A description of memory that the launch must not change but changed.
+    /// A description of memory that the launch changed but must not change.
     pub(super) violation: Option<String>,
 }
 
@@ -93,8 +93,8 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(buffers)
     }
 
-    /// Adds sets of buffers to rotate through, and memory to read between launches. A launch then finds its data
-    /// outside of the L2 cache, on devices that have one.
+    /// Adds sets of buffers to rotate through, and memory to read between launches, so that a launch's data are not in
+    /// the L2 cache. Does nothing on a device without a known L2 cache.
     pub(super) fn rotate(&mut self) -> Result<(), Error> {
         let Some(l2) = self.device.info().l2_bytes.filter(|&l2| l2 > 0) else {
             return Ok(());
@@ -226,7 +226,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(outputs)
     }
 
-    /// Downloads all buffers of the current set with their guards, in the problem's order.
+    /// Downloads all buffers of the current set, including their guards, in the problem's order.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn contents(&mut self) -> Result<Vec<Vec<u8>>, Error> {
         let buffers = self.described();
@@ -295,7 +295,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 }
 
-/// Checks that a set of buffers fits, with or without a copy of the inputs.
+/// Checks that a set of buffers fits into memory, with or without a copy of the inputs.
 fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable: bool) -> Result<(), Error> {
     let buffers = problem.buffers(device.info().properties());
     let need = buffers.iter().map(|buffer| {
@@ -323,8 +323,7 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
     Ok(())
 }
 
-/// Converts a number of bytes to a host size. A size beyond the host's address space does not fit into the device
-/// either.
+/// Converts a number of bytes to a `usize`. A size beyond the host's address space does not fit into the device either.
 fn host_size(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -10,7 +10,7 @@ use crate::launch::Launch;
 use crate::problem::Verdict;
 use crate::registry::Rung;
 
-/// Launches on the simulator that can be observed.
+/// Launches on the simulator, which can be observed.
 impl Session<'_, Sim> {
     /// Launches once like [`Session::check`], with an observer: [`Sim::observe`].
     ///
@@ -67,7 +67,7 @@ impl Session<'_, Sim> {
         Ok(self.verdict_of(rung, launch, &outputs))
     }
 
-    /// Limits the warp instructions of the following launches with an observer or by [`Session::launch_with`]:
+    /// Limits the warp instructions of subsequent launches that are observed or run by [`Session::launch_with`]:
     /// [`Sim::limit_instructions`].
     pub fn limit_instructions(&mut self, most: u64) {
         self.buffers.device.limit_instructions(most);

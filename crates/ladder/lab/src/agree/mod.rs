@@ -69,7 +69,7 @@ fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<Co
     }
 
     let mut sim = Sim::open_like(env.catalog.kernels, 0, gpu.info.compute_capability, gpu.info.properties())?;
-    // One step for each rung on the simulator, and one for Nsight Compute and for ptxas in each case.
+    // One step for each rung on the simulator, plus two steps per case, for Nsight Compute and for ptxas.
     let steps = plans.iter().map(|plan| plan.launches().len() + 2);
     let bar = progress_bar(steps.sum(), env.terminal);
     let compare = |(case, plan): (&Case, Plan)| {

@@ -6,8 +6,8 @@ use analysis::agree::record::{COUNTED, ComparedRun, Comparison, Comparisons, Gpu
 
 use cli::output::{Column, Document, Importance, Table, number};
 
-/// Returns the report of a record: the number of comparisons in each class, every number that is not exact, the numbers
-/// that cannot be compared, and where the record was measured.
+/// Returns the report on a record: the number of comparisons in each class, every inexact number, the numbers that
+/// cannot be compared, and the GPUs on which the record was measured.
 pub(super) fn report(record: &Comparisons) -> Document {
     let mut report = Document::default();
     if record.runs.is_empty() {
@@ -143,7 +143,7 @@ fn compared() -> Table {
     table
 }
 
-/// Lists each measurement device once, with its runs and the rungs that are missing from them.
+/// Lists each measured GPU once, with its runs and the rungs that are missing from the runs.
 fn circumstances(record: &Comparisons, report: &mut Document) {
     let mut places: Vec<(&GpuContext, Vec<&str>)> = Vec::new();
     for run in &record.runs {

@@ -51,10 +51,10 @@ struct Arguments {
     format: Format,
 }
 
-/// A run of mutants, with its duration.
+/// A completed run of mutants, with its duration.
 struct Run<'a> {
     outcomes: &'a [MutantResult<'a>],
-    /// The reasons that apply to no mutant of this run.
+    /// The reasons that do not apply to any mutant of this run.
     unused: Vec<&'a Reason>,
     threads: usize,
     took: Duration,

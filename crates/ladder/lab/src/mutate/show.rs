@@ -1,5 +1,4 @@
-//! The results of mutants, in tables: for each ladder, the number of caught mutants by what caught them, and the
-//! survivors.
+//! Tables of results: for each ladder, the number of mutants that each check caught, and the survivors.
 
 use std::collections::BTreeMap;
 
@@ -153,7 +152,7 @@ fn tables(run: &Run<'_>) -> Document {
     document
 }
 
-/// Returns a table of the survivors, by their reasons.
+/// Returns a table of the survivors, grouped by reason.
 fn reasons(run: &Run<'_>) -> Table {
     let words = [Column::name("rung"), Column::name("mutation"), Column::name("instruction")];
     let others = [Column::number("mutants"), Column::text("means the same"), Column::text("why it is not noticed")];

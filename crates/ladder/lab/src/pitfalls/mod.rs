@@ -65,7 +65,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     Ok(show::exit_code(&checked))
 }
 
-/// The results of a GPU for each pitfall, by name. Each result has the heading of its column.
+/// The results on a GPU for each pitfall, by the pitfall's name. Each result is stored under the heading of its column.
 struct MeasuredPitfalls {
     context: Option<Context>,
     of: BTreeMap<String, IndexMap<&'static str, String>>,

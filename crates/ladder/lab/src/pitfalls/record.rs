@@ -1,4 +1,4 @@
-//! What a GPU does with the pitfalls. A [child process](isolated) launches each kernel.
+//! Measures the effects of the pitfalls on a GPU. A [child process](isolated) launches each kernel.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -19,7 +19,8 @@ use cli::command::progress_bar;
 use cli::isolated::{self, Failure, Isolated};
 use cli::output::Context;
 
-/// How much longer than its kernel a process may take: to start, to load the kernel, and for the overhead of a tool.
+/// The time that a process may take in addition to its kernel's time limit, to start, to load the kernel, and for the
+/// overhead of a tool.
 const SLACK: Duration = Duration::from_secs(30);
 
 /// Launches one kernel, as a child of [`measure`], and sends the result.
@@ -82,13 +83,13 @@ fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<BugEffec
         args.push(Arg::Buffer(buffers.len()));
         buffers.push(buffer);
     }
-    // Free these buffers after allocating the others, so that no other buffer receives this memory.
+    // Free these buffers only after all others are allocated, so that no other buffer receives their memory.
     freed.into_iter().for_each(|buffer| device.free(buffer));
     let entry = kernel.to_owned();
     let (grid, block, shared_bytes) = (case.grid, case.block, case.shared_bytes);
     let launch = Launch { code: Code::Kernels, entry, grid, block, shared_bytes, args };
-    // SAFETY: the kernels may fail, but they run in a process that does nothing else. They can only corrupt elements
-    // that are compared afterwards. The simulator checks each address.
+    // SAFETY: the kernels may fail, but they run in a process that does nothing else. They can only corrupt elements,
+    // which are compared afterwards. The simulator checks each address.
     if let Err(error) = unsafe { device.launch(&launch, &buffers) } {
         return Ok(BugEffect::Error {
             says: match error {

@@ -26,7 +26,8 @@ pub(super) fn sanitize(
     let child = command(env, &kernel)?;
     let run_tool = |tool| {
         let mut process = Command::new(sanitizer);
-        // Driver errors are not reported, because they are those of the launch, which is also measured without a tool.
+        // Driver errors are not reported, because they only repeat the launch's error, which is also measured without a
+        // tool.
         process.args(["--tool", tool, "--report-api-errors", "no"]).arg(child.get_program()).args(child.get_args());
         process.envs(child.get_envs().filter_map(|(name, value)| Some((name, value?))));
         let (output, in_time) = output(process, limit)?;
@@ -62,7 +63,7 @@ fn output(process: Command, limit: Duration) -> Result<(String, bool), Error> {
 }
 
 /// Extracts a tool's finding from its output, which contains `ERROR SUMMARY: 2 errors` or `RACECHECK SUMMARY: 1 hazard
-/// displayed …`. A tool that exceeds its time limit writes no summary; then its first message counts.
+/// displayed …`. A tool that exceeds its time limit writes no summary, so its first message is returned.
 fn report(output: &str, in_time: bool) -> String {
     let lines = || output.lines().filter_map(|line| line.strip_prefix(MARGIN)).map(str::trim);
     let is_summary = |line: &&str| line.contains("SUMMARY: ");

@@ -62,7 +62,7 @@ struct PitfallRecord<'a> {
     findings: &'a [Finding],
     /// Whether the fixed version is right and clean.
     clean: bool,
-    /// The results of a GPU, or `null` if the pitfall was not measured.
+    /// The results on a GPU, or `null` if the pitfall was not measured.
     measured: Option<&'a IndexMap<&'static str, String>>,
 }
 
@@ -153,7 +153,7 @@ fn clean(checked: &CheckedBug) -> Cell {
     if checked.fixed.is_right() { Cell::good("clean") } else { Cell::bad("NOT CLEAN") }
 }
 
-/// Adds the GPU that was measured, and a JSON record for each bug.
+/// Adds the name of the measured GPU, and a JSON record for each bug.
 fn end(shown: &[CheckedBug], gpu: &MeasuredPitfalls, document: &mut Document) {
     if let Some(context) = &gpu.context {
         let Context { device, conditions, provenance: Provenance { date, toolchain } } = context;

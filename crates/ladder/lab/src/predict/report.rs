@@ -1,4 +1,4 @@
-//! Predictions as a document: a table for each ladder, and their accuracy compared with measured times.
+//! Predictions as a document: a table for each ladder, and the predictions' accuracy compared with measured times.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ struct PredictionRecord<'a> {
     predicted_ns: f64,
     measured_ns: Option<f64>,
     bound_by: Resource,
-    /// The time that each resource would take alone.
+    /// The time that each resource would take by itself.
     alone_ns: BTreeMap<&'static str, f64>,
 }
 

@@ -3,7 +3,7 @@
 use crate::exercise::Case;
 use crate::values::{integers, words};
 
-/// Returns how often each value below 64 occurs.
+/// Returns the number of occurrences of each value below 64.
 fn counts(input: &[u32]) -> Vec<u32> {
     let mut counts = vec![0; 64];
     input.iter().for_each(|value| counts[*value as usize] += 1);

@@ -4,7 +4,7 @@ use super::tensor::{pairs, product};
 use crate::exercise::Case;
 use crate::values::{floats, integers};
 
-/// Returns the rows of `output`, each of 32 floats, for the rows of scores. `v` has 32 floats for each key.
+/// Returns the rows of `output`, each of 32 floats, for the rows of scores. `v` has 32 floats per key.
 fn attend(scores: &[f32], v: &[f32], keys: usize) -> Vec<f32> {
     let row = |scores: &[f32]| {
         let max = scores.iter().copied().fold(f32::MIN, f32::max);

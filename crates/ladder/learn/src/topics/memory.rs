@@ -12,7 +12,7 @@ exercises! {
     rows_or_columns: [1, 31, 33, 64], "sectors per store request": SECTORS_A_STORE <= 4.0 => |n| {
         let (input, factors) = (floats(n * n, 2), floats(n, 3));
         let output: Vec<f32> = input.iter().enumerate().map(|(i, x)| factors[i / n] * x).collect();
-        // The launch has enough threads for the rows in x as well as in y.
+        // The launch has enough threads for the rows in both x and y.
         let case = Case::new([n.div_ceil(32), n.div_ceil(8)], [32, 8]);
         case.input("input", input).input("factors", factors).output("output", output).value(n as u32)
     };

@@ -3,7 +3,8 @@
 use crate::exercise::Case;
 use crate::values::floats;
 
-/// Returns `m` rows of `n` elements around 0, 100 and -200. Exponentials of the latter two overflow or underflow.
+/// Returns `m` rows of `n` elements. The elements of a row are around 0, 100 or -200, so that some exponentials
+/// overflow or underflow.
 fn rows(m: usize, n: usize, seed: u32) -> Vec<f32> {
     let around = |i: usize| [0.0, 100.0, -200.0][i / n % 3];
     floats(m * n, seed).into_iter().enumerate().map(|(i, x)| around(i) + x).collect()

@@ -58,7 +58,7 @@ pub(super) fn later(place: &InstructionSite<'_>) -> Vec<Edit> {
     vec![Edit { range: range.start..end, with: format!("{passed} {barrier}"), what }]
 }
 
-/// Returns whether moving a barrier across this statement makes a difference.
+/// Returns whether moving a barrier across this statement can change the kernel's behavior.
 fn matters(statement: &Statement<'_>) -> bool {
     match statement {
         Statement::Label { .. } => true,
@@ -80,8 +80,8 @@ fn start_of(statement: &Statement<'_>) -> Option<usize> {
     }
 }
 
-/// Returns the end of a label or an instruction. `None` for an unguarded branch or exit, because the next instruction
-/// is not executed after it.
+/// Returns the position after a label or an instruction. Returns `None` for an unguarded branch or exit, because
+/// execution does not continue with the next instruction.
 fn end_of(text: &str, statement: &Statement<'_>) -> Option<usize> {
     match statement {
         Statement::Label { name, at } => {

@@ -2,7 +2,7 @@
 
 use super::{Edit, InstructionSite};
 
-/// Comparisons and their replacements. A replacement adds or removes the boundary, or is the opposite comparison.
+/// Comparisons and their replacements. A replacement includes or excludes equality, or is the opposite comparison.
 const REPLACEMENTS: &[(&str, &str)] = &[
     ("eq", "ne"),
     ("ne", "eq"),

@@ -10,7 +10,7 @@ fn is_access(place: &InstructionSite<'_>) -> bool {
     (place.instruction.is_memory() && !is_parameter) || copies
 }
 
-/// Returns the bytes of one element of an access, from its type, for example `b32`.
+/// Returns the size in bytes of one element of an access, from its type, such as `b32`.
 fn element_bytes(place: &InstructionSite<'_>) -> i64 {
     let ty = place.instruction.modifiers().last().unwrap_or_default();
     let bits = ty.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(32_i64);
@@ -37,8 +37,8 @@ pub(super) fn offset(place: &InstructionSite<'_>) -> Vec<Edit> {
     edits.collect()
 }
 
-/// Replaces an atomic operation with a load, an instruction of the same name and a store. For `exch`, the instruction
-/// is a `mov` of the operand.
+/// Replaces an atomic operation with a load, the ordinary instruction of the same name, and a store. For `exch`, the
+/// instruction is a `mov` of the operand.
 pub(super) fn plain_atomic(place: &InstructionSite<'_>) -> Vec<Edit> {
     let opcode = place.instruction.opcode;
     let operation = place

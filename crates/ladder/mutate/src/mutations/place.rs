@@ -1,4 +1,4 @@
-//! An instruction in its text, with the byte ranges of its parts.
+//! An instruction in the kernel's text, with the byte ranges of its parts.
 
 use std::ops::Range;
 
@@ -44,8 +44,8 @@ impl<'a> InstructionSite<'a> {
         self.opcode().end..self.range().end - 1
     }
 
-    /// Returns the byte range of each operand, without surrounding blanks. Empty when the text does not split into the
-    /// instruction's number of operands.
+    /// Returns the byte range of each operand, without surrounding blanks. The list is empty if the text does not split
+    /// into the instruction's number of operands.
     pub(super) fn operands(&self) -> Vec<Range<usize>> {
         let all = self.after_opcode();
         let (mut ranges, mut start, mut depth) = (Vec::new(), all.start, 0_i32);
@@ -96,7 +96,7 @@ impl<'a> InstructionSite<'a> {
     }
 
     /// Returns the edit that replaces one modifier of the opcode, or the operation. An empty replacement removes the
-    /// modifier. `None` when the opcode does not contain `old`.
+    /// modifier. Returns `None` if the opcode does not contain `old`.
     pub(super) fn with_modifier(&self, old: &str, new: &str) -> Option<Edit> {
         let mut words: Vec<&str> = self.instruction.opcode.split('.').collect();
         let found = words.iter().position(|word| *word == old)?;
@@ -113,7 +113,7 @@ impl<'a> InstructionSite<'a> {
         Edit { what: format!("{with} instead of {}", &self.text[range.clone()]), range, with }
     }
 
-    /// Returns the edit that swaps two operands. `None` when they are equal or do not exist.
+    /// Returns the edit that swaps two operands. Returns `None` if they are equal or do not exist.
     pub(super) fn swapped(&self, first: usize, second: usize) -> Option<Edit> {
         let operands = self.operands();
         let (first, second) = (operands.get(first)?.clone(), operands.get(second)?.clone());

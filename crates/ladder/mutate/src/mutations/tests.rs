@@ -4,8 +4,8 @@ use ptx::ast::Statement;
 
 use super::*;
 
-/// Mutates an instruction between an access and a label. Returns the names of the mutations, and for each the text from
-/// the access on.
+/// Mutates an instruction between an access and a label. Returns the name of each mutation, with the resulting text
+/// from the access onward.
 fn changed(instruction: &str) -> Vec<(&'static str, String)> {
     let head = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n";
     let body = format!("st.shared.b32 [%rd1], %r1; {instruction} L: ret;");
@@ -23,7 +23,7 @@ fn changed(instruction: &str) -> Vec<(&'static str, String)> {
     changed.collect()
 }
 
-/// Checks that an instruction has exactly these mutations, with these results.
+/// Checks that an instruction has exactly these mutations, and that they have these results.
 fn becomes(instruction: &str, expected: &[(&str, &str)]) {
     let found: Vec<(&str, String)> = changed(instruction);
     let whole = |instruction_text: &str| {

@@ -1,4 +1,4 @@
-//! One launch of a kernel, and of its mutants.
+//! One launch of a kernel and of its mutants.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -60,7 +60,7 @@ fn instructions_of(function: &Function) -> Vec<(Site, u32)> {
 }
 
 impl Run<'_> {
-    /// Runs the kernel itself, which must be right.
+    /// Runs the kernel itself, whose result must be right.
     pub(super) fn expected(&self, session: &mut Session<'_, Sim>, original: Code) -> Result<Expected, Error> {
         let launch = Launch { code: original, ..self.launch.clone() };
         session.limit_instructions(u64::MAX);

@@ -3,10 +3,10 @@
 use simt::observe::{FramePlace, Reg};
 use simt::regs::{Lanes64, lanes};
 
-/// The registers of a warp, in all frames.
+/// The registers of a warp in all call frames.
 #[derive(Default)]
 pub(crate) struct Registers {
-    /// The histories by register file: 32 bits, 64 bits, predicates.
+    /// The histories by register file: 32-bit registers, 64-bit registers, predicates.
     files: [Vec<History>; 3],
     /// The values of all writes.
     values: Vec<u32>,
@@ -68,7 +68,7 @@ impl Registers {
             }
         }
         match history.writes.last_mut() {
-            // The observer may report lanes that execute an instruction together in several parts.
+            // The observer can report the lanes that execute an instruction together in several parts.
             Some(last) if last.step == step && last.mask & !mask == 0 => *last = write,
             _ => history.writes.push(write),
         }

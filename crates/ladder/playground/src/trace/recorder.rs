@@ -10,7 +10,7 @@ use simt::observe::{self, AccessKind, BarrierArrival, FramePlace, Observer, Path
 
 use super::{Access, MOST_STEPS, MOST_VALUES, Step, Trace, Uses, Warp};
 
-/// The place that receives the trace when the launch ends.
+/// The slot that receives the trace when the launch ends.
 type Slot = Arc<Mutex<Option<Trace>>>;
 
 /// Records one block of a launch.
@@ -26,7 +26,7 @@ pub(crate) struct Recorder {
     written: Vec<Vec<PendingWrite>>,
     /// The words of shared memory whose new values are not known yet.
     touched: Vec<u32>,
-    /// Whether any word of shared memory may have changed.
+    /// Whether any word of shared memory can have changed.
     is_all_touched: bool,
     /// The contents of shared memory at the last step.
     memory: Vec<u32>,
@@ -76,7 +76,7 @@ impl Recorder {
         self.trace.as_mut().filter(|trace| self.is_turn && !trace.is_cut)
     }
 
-    /// Returns the number of the last step. Wraps around before the first step.
+    /// Returns the number of the last step. Before the first step, the number wraps around.
     fn now(trace: &Trace) -> u32 {
         (trace.steps.len() as u32).wrapping_sub(1)
     }
@@ -130,7 +130,7 @@ impl Recorder {
         self.touched.drain(..).for_each(|word| take(word as usize));
     }
 
-    /// Returns whether asynchronous copies may write to shared memory at this instruction.
+    /// Returns whether asynchronous copies can write to shared memory at this instruction.
     fn is_asynchronous(&self, site: Site) -> bool {
         let op = &self.function.program().functions[site.function as usize].code[site.pc as usize].op;
         match op {
@@ -175,7 +175,7 @@ impl Observer for Recorder {
     fn turn(&mut self, warp_id: WarpId) {
         let is_recorded = self.trace.as_ref().is_some_and(|trace| !trace.is_cut);
         self.is_turn = warp_id.block == self.chosen && is_recorded;
-        // Other blocks of the cluster may have written to shared memory in the meantime.
+        // Other blocks of the cluster can have written to shared memory in the meantime.
         self.is_all_touched |= self.is_turn && self.function.program().required_cluster.is_some();
     }
 
@@ -193,8 +193,8 @@ impl Observer for Recorder {
         uses.get_or_insert_with(|| Uses { reads: step.reads().into(), writes: step.writes().into() });
         self.stack.clear();
         step.stack(&mut self.stack);
-        // The program counter of the top entry is that of the step, so only those of the lower entries distinguish
-        // stacks.
+        // The program counter of the top entry is the step's, so only the program counters of the lower entries
+        // distinguish stacks.
         if let Some(top) = self.stack.last_mut() {
             top.site = Site::default();
         }

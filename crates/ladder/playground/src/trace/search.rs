@@ -23,7 +23,7 @@ pub enum Target {
     Global,
     /// A request to shared memory.
     Shared,
-    /// An instruction that the warp's lanes execute together: a shuffle, a vote.
+    /// An instruction that the warp's lanes execute together, such as a shuffle or a vote.
     Warp,
     /// The instruction with this function and program counter.
     At(u32, u32),
@@ -42,7 +42,7 @@ impl Trace {
             (_, true) => (0..before).rev().find(is_found),
             (_, false) => (after..steps.len()).find(is_found),
         };
-        // The user may click a line that the warp executed only earlier.
+        // The user can click a line that the warp only executed earlier.
         let found = found.or_else(|| match target {
             Target::At(..) => (0..steps.len()).find(is_found),
             _ => None,

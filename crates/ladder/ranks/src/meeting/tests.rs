@@ -126,7 +126,7 @@ fn different_rank_counts_are_rejected_and_strangers_ignored() {
 
 #[test]
 fn a_watch_reports_a_failed_rank_during_another_wait() {
-    // Rank 0 waits for rank 1, which waits for the work of rank 2. Rank 2 fails, with an error or because it ends.
+    // Rank 0 waits for rank 1, which waits for the work of rank 2. Rank 2 either returns an error or exits.
     for (is_error, says) in [(true, "rank 2: no memory"), (false, "rank 2: has ended")] {
         let begin = Instant::now();
         let results = meet(4, &[], LONG, |mut meeting| {
@@ -160,8 +160,8 @@ fn a_watch_reports_nothing_without_a_failure() {
         if meeting.rank.index == 1 {
             meeting.exchange(Ok(vec![1]))?;
         } else {
-            // The other rank's message has arrived. It does not report a failure, and stays in the connection for the
-            // exchange.
+            // The other rank's message has arrived. This message does not report a failure, and it stays in the
+            // connection for the exchange.
             thread::sleep(2 * PAUSE);
             assert_eq!(watch(), None);
             assert_eq!(meeting.exchange(Ok(vec![0]))?, [[0], [1]]);

@@ -9,11 +9,11 @@
 //!   for `u32` and `u64`.
 //! * `fence_sc_{scope}`, `fence_acqrel_{scope}`, `membar_{scope}`.
 //!
-//! [The parent module](super) explains how they are compiled. They need a GPU of compute capability 7.0.
+//! [The parent module](super) explains how these functions are compiled. They require a GPU of compute capability 7.0.
 //!
 //! # Safety
-//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While
-//! threads of the scope use the memory, it must be accessed by these atomics only.
+//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While threads in
+//! the scope use the memory, only these atomics may access it.
 
 use crate::gpu_only;
 use pastey::paste;
@@ -46,7 +46,7 @@ macro_rules! device_functions {
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn $name($($arg: $ty),*) $(-> $result)? {
-            // SAFETY: a fence has no preconditions, and for a pointer the caller ensures the module's contract. A fence
+            // SAFETY: a fence has no preconditions, and for a pointer the caller upholds the module's contract. A fence
             // does not wait for other threads, so the `asm!` need not be convergent.
             unsafe { $($body)* }
         }

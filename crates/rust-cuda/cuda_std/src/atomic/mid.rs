@@ -5,8 +5,8 @@
 //! §8).
 //!
 //! # Safety
-//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While
-//! threads of the scope use the memory, it must be accessed by these atomics only.
+//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While threads in
+//! the scope use the memory, only these atomics may access it.
 
 #[cfg(target_arch = "nvptx64")]
 use super::intrinsics;
@@ -46,7 +46,7 @@ macro_rules! loads_and_stores {
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_load_ $width _ $scope>](ptr: *mut $type, ordering: Ordering) -> $type {
-            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and only accessed by these atomics.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_load_relaxed_ $width _ $scope>](ptr),
@@ -70,7 +70,7 @@ macro_rules! loads_and_stores {
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_store_ $width _ $scope>](ptr: *mut $type, ordering: Ordering, val: $type) {
-            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and only accessed by these atomics.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_store_relaxed_ $width _ $scope>](ptr, val),
@@ -105,14 +105,14 @@ macro_rules! read_modify_writes {
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_fetch_ $op _ $type _ $scope>](ptr: *mut $type, ordering: Ordering, val: $type) -> $type {
-            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and only accessed by these atomics.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_fetch_ $op _relaxed_ $type _ $scope>](ptr, val),
                     Ordering::Acquire => intrinsics::[<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr, val),
                     Ordering::Release => intrinsics::[<atomic_fetch_ $op _release_ $type _ $scope>](ptr, val),
                     Ordering::AcqRel => intrinsics::[<atomic_fetch_ $op _acqrel_ $type _ $scope>](ptr, val),
-                    // `SeqCst`, and any ordering that Rust may add: no ordering is stronger than `SeqCst`.
+                    // `SeqCst`, and any ordering that Rust might add: no ordering is stronger than `SeqCst`.
                     _ => {
                         intrinsics::[<fence_sc_ $scope>]();
                         intrinsics::[<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr, val)
@@ -143,7 +143,7 @@ macro_rules! compare_and_swaps {
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_compare_and_swap_ $type _ $scope>](ptr: *mut $type, current: $type, new: $type, ordering: Ordering) -> $type {
-            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and only accessed by these atomics.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_fetch_cas_relaxed_ $type _ $scope>](ptr, current, new),

@@ -1,7 +1,7 @@
 //! Relaxed read-modify-writes for each type, on which the layers above are built.
 //!
-//! Functions with plain names have at least device scope and are LLVM's atomics. Functions whose names end in `_system`
-//! are inline assembly. The [module's documentation](super) explains why.
+//! Functions with plain names have at least device scope and use LLVM's atomics. Functions whose names end in `_system`
+//! use inline assembly. The [module's documentation](super) explains why.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -19,7 +19,7 @@ unsafe extern "unadjusted" {
 /// A type that the hardware's atomics support. All functions return the previous value.
 ///
 /// For every function, `ptr` must be valid for reads and writes and aligned to the size of `Self`. During the call,
-/// other threads must access it by atomics only.
+/// other threads must only access it with atomics.
 pub(super) trait Word: Copy {
     unsafe fn add(ptr: *mut Self, val: Self) -> Self;
     unsafe fn sub(ptr: *mut Self, val: Self) -> Self;
@@ -67,18 +67,18 @@ macro_rules! by_core {
     ($core:ident: $($name:ident = $method:ident),*) => {$(
         #[inline(always)]
         unsafe fn $name(ptr: *mut Self, val: Self) -> Self {
-            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
             unsafe { $core::from_ptr(ptr) }.$method(val, Relaxed)
         }
     )*};
 }
 
-/// Defines functions of `Word` that consist of one `atom` of system scope.
+/// Defines functions of `Word` that consist of one system-scope `atom`.
 macro_rules! by_asm {
     ($class:ident: $($name:ident = $op:expr),*) => {$(
         #[inline(always)]
         unsafe fn $name(ptr: *mut Self, val: Self) -> Self {
-            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
             unsafe { atom_system!($op, $class, ptr, val) }
         }
     )*};
@@ -98,13 +98,13 @@ macro_rules! integer {
 
             #[inline(always)]
             unsafe fn sub_system(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 unsafe { Self::add_system(ptr, val.wrapping_neg()) }
             }
 
             #[inline(always)]
             unsafe fn cas(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 match unsafe { $core::from_ptr(ptr) }.compare_exchange(current, new, Relaxed, Relaxed) {
                     Ok(old) | Err(old) => old,
                 }
@@ -113,7 +113,7 @@ macro_rules! integer {
             /// LLVM 22 keeps the scope of a compare-exchange, and `core`'s compare-exchange has system scope.
             #[inline(always)]
             unsafe fn cas_system(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 unsafe { Self::cas(ptr, current, new) }
             }
         }
@@ -129,7 +129,7 @@ integer! {
     u32: AtomicU32, reg32, "b32", "add.u32", "min.u32", "max.u32";
     i32: AtomicI32, reg32, "b32", "add.s32", "min.s32", "max.s32";
     u64: AtomicU64, reg64, "b64", "add.u64", "min.u64", "max.u64";
-    // PTX has no add.s64. In two's complement, add.u64 gives the same bits.
+    // PTX has no add.s64. In two's complement, add.u64 yields the same bits.
     i64: AtomicI64, reg64, "b64", "add.u64", "min.s64", "max.s64";
 }
 
@@ -138,7 +138,7 @@ macro_rules! by_bits {
     ($type:ident as $bits:ident: $($name:ident),*) => {$(
         #[inline(always)]
         unsafe fn $name(ptr: *mut Self, val: Self) -> Self {
-            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
             $type::from_bits(unsafe { $bits::$name(ptr.cast(), val.to_bits()) })
         }
     )*};
@@ -151,38 +151,38 @@ macro_rules! float {
 
             #[inline(always)]
             unsafe fn add(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 unsafe { $add(ptr, val) }
             }
 
             #[inline(always)]
             unsafe fn sub(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 unsafe { $add(ptr, -val) }
             }
 
             #[inline(always)]
             unsafe fn add_system(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 let old: $bits = unsafe { atom_system!($system_add, $class, ptr, val.to_bits()) };
                 $type::from_bits(old)
             }
 
             #[inline(always)]
             unsafe fn sub_system(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 unsafe { Self::add_system(ptr, -val) }
             }
 
             #[inline(always)]
             unsafe fn cas(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 $type::from_bits(unsafe { $bits::cas(ptr.cast(), current.to_bits(), new.to_bits()) })
             }
 
             #[inline(always)]
             unsafe fn cas_system(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and only accessed by atomics.
                 unsafe { Self::cas(ptr, current, new) }
             }
         }

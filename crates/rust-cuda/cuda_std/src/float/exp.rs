@@ -5,7 +5,7 @@ use super::basic;
 /// Returns e^x, computed with an approximation of 2^f for f in [-1/2, 1/2].
 ///
 /// x = n ln 2 + r with an integer n, so e^x = 2^n 2^(r log2 e). ln 2 is split into two parts. The first part ends with
-/// zero bits, so its product with n is exact and r keeps all its bits.
+/// zero bits, so its product with n is exact and r retains full precision.
 #[inline(always)]
 pub(super) fn exp_from_exp2(x: f32, exp2: impl Fn(f32) -> f32) -> f32 {
     const LN_2_HIGH: f32 = 0.693_145_75;

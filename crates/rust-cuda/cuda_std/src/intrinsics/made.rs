@@ -57,7 +57,7 @@ fn erfc_inv_tail(y: f64) -> f64 {
     if y == 0.0 {
         return f64::INFINITY;
     }
-    // Abramowitz and Stegun 26.2.22, with an error below 0.003. For `y` below 0 the logarithm gives NaN.
+    // Abramowitz and Stegun 26.2.22, with an error below 0.003. For `y` below 0, the logarithm is NaN.
     let t = GpuFloat::sqrt(-2.0 * GpuFloat::ln(0.5 * y));
     let start = FRAC_1_SQRT_2 * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)));
     halley(start, |x| y - libm::erfc(x))
@@ -68,8 +68,8 @@ fn erf_inv_center(y: f64) -> f64 {
     halley(start * (1.0 + start * start / 3.0), |x| libm::erf(x) - y)
 }
 
-/// Finds the zero of a function whose derivative is erf's with three steps of Halley's method. Each step triples the
-/// number of correct digits.
+/// Takes three steps of Halley's method to find the zero of a function with the same derivative as erf. Each step
+/// triples the number of correct digits.
 fn halley(mut x: f64, error: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..3 {
         let step = error(x) / (FRAC_2_SQRT_PI * GpuFloat::exp(-x * x));

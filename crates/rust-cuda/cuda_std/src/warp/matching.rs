@@ -1,4 +1,5 @@
-//! Matches: finding the lanes that hold the same value (PTX ISA §9.7.13.10, `match.sync`, sm_70 and newer).
+//! Matches: operations that find the lanes that hold the same value (PTX ISA §9.7.13.10, `match.sync`, sm_70 and
+//! newer).
 
 use crate::gpu_only;
 
@@ -26,7 +27,7 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     unsafe { T::match_any(mask, value) }
 }
 
-/// Returns `Some(mask)` if `value` has the same bits in all lanes in `mask`, else `None`: `match.all.sync`.
+/// Returns `Some(mask)` if `value` has the same bits in all lanes in `mask`, or otherwise `None`: `match.all.sync`.
 ///
 /// # Safety
 /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.

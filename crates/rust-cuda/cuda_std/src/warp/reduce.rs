@@ -1,4 +1,4 @@
-//! Reductions in one instruction (PTX ISA §9.7.13.12, `redux.sync`, sm_80 and newer).
+//! Single-instruction reductions (PTX ISA §9.7.13.12, `redux.sync`, sm_80 and newer).
 
 use crate::gpu_only;
 
@@ -42,8 +42,8 @@ pub enum WarpReductionOp {
 
 /// Returns the reduction of `value` over the lanes in `mask` to each of these lanes.
 ///
-/// If `op` is a constant, the call is one `redux.sync`. The function needs compute capability 8.0: a device build for
-/// an older architecture fails at its use.
+/// If `op` is a constant, the call is one `redux.sync`. The function requires compute capability 8.0. A device build
+/// for an older architecture fails at the call.
 ///
 /// # Safety
 /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
@@ -86,8 +86,8 @@ impl WarpReduceValue for i32 {
     #[gpu_only]
     #[inline(always)]
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self {
-        // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask` and `op`. Only the
-        // comparison depends on the sign.
+        // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask` and `op`. Only
+        // comparisons depend on the sign.
         unsafe {
             match op {
                 WarpReductionOp::Min => llvm_redux_min(value, mask),

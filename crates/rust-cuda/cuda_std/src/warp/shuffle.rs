@@ -1,4 +1,4 @@
-//! Shuffles: each lane reads a register of another lane (PTX ISA §9.7.9.6, `shfl.sync`).
+//! Shuffles: each lane reads another lane's register (PTX ISA §9.7.9.6, `shfl.sync`).
 
 use crate::gpu_only;
 
@@ -19,17 +19,17 @@ unsafe extern "unadjusted" {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpShuffleMode {
-    /// The lane that is lower by a distance: [`warp_shuffle_up`].
+    /// The lane a given distance below the calling lane: [`warp_shuffle_up`].
     Up,
-    /// The lane that is higher by a distance: [`warp_shuffle_down`].
+    /// The lane a given distance above the calling lane: [`warp_shuffle_down`].
     Down,
     /// The lane with a given index: [`warp_shuffle_idx`].
     Idx,
-    /// The exclusive or of the lane and a mask: [`warp_shuffle_xor`].
+    /// The lane whose index is the exclusive or of the calling lane's index and a mask: [`warp_shuffle_xor`].
     Xor,
 }
 
-/// Defines the four shuffles. Their documentation differs in the first lines only.
+/// Defines the four shuffles. Their documentation only differs in the first lines.
 macro_rules! shuffles {
     ($($name:ident($arg:ident) = $mode:ident, $ptx:literal, $summary:literal;)*) => {$(
         #[doc = $summary]
@@ -44,7 +44,7 @@ macro_rules! shuffles {
         /// A constant `width` adds no instructions, and the `bool` costs nothing.
         ///
         /// # Panics
-        /// Panics if `width` is not one of these six values. On the GPU the panic is a trap. A constant `width` is
+        /// Panics if `width` is not one of these six values. On the GPU, the panic is a trap. A constant `width` is
         /// checked at compile time and generates no code.
         ///
         /// # Safety
@@ -84,7 +84,7 @@ pub trait WarpShuffleValue: Sized {
 }
 
 /// Returns the third operand of `shfl`. Bits 8 to 12 select the bits of the lane index that stay fixed (the segment).
-/// Bits 0 to 4 are the last lane of the segment that may be read. `up` compares with the *first* lane, so its clamp is
+/// Bits 0 to 4 are the last lane of the segment that can be read. `up` compares with the *first* lane, so its clamp is
 /// 0.
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
@@ -112,7 +112,7 @@ unsafe fn warp_shuffle_32(mode: WarpShuffleMode, mask: u32, value: u32, b: u32, 
     }
 }
 
-/// Defines the shuffle of a word as two shuffles of its halves.
+/// Defines the shuffle of a word as shuffles of its two halves.
 macro_rules! by_halves {
     ($($name:ident: $word:ident = $half:ident of $bits:ident;)*) => {$(
         #[inline(always)]

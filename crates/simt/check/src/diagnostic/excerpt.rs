@@ -94,7 +94,7 @@ impl Excerpt {
         (&self.path, self.first_line, &self.text) == (&other.path, other.first_line, &other.text)
     }
 
-    /// Gives two excerpts of one file a common text that contains both lines.
+    /// Replaces the texts of two excerpts of one file with a common text that contains both lines.
     pub(super) fn join(&mut self, other: &mut Self) {
         let (Some(file), true) = (self.file.clone(), self.file == other.file) else { return };
         let (first, last) = (self.line.min(other.line), self.line.max(other.line));

@@ -26,7 +26,7 @@ fn run_of(access: &Access<'_>) -> Option<(u64, u64)> {
     at.iter().enumerate().all(follows).then_some((first, bytes * LANES as u64))
 }
 
-/// Returns the address of all lanes if they have the same address.
+/// Returns the address that all lanes access, or `None` if their addresses differ.
 fn same(access: &Access<'_>) -> Option<u64> {
     let mut addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
     let first = addresses.next()?;

@@ -1,5 +1,5 @@
-//! The effects of asynchronous copies on unwritten bytes. A copy takes effect where it is issued: accesses to its bytes
-//! before a thread has waited for the copy are races.
+//! The effects of asynchronous copies on unwritten bytes. A copy takes effect when it is issued, because an access to
+//! its bytes before a thread has waited for the copy is a race.
 
 use std::sync::PoisonError;
 
@@ -54,7 +54,7 @@ impl Init {
         Some((undefined[lane as usize] >> before & ones(bytes), cause))
     }
 
-    /// Applies an asynchronous copy or reduction where it is issued.
+    /// Applies an asynchronous copy or reduction when it is issued.
     pub(super) fn issue(&mut self, site: Site, issue: &Issue, places: &Places<'_>) {
         let Issue { lane, from, to: Some(to), bytes, .. } = *issue else { return };
         let reduces = match &self.inst(site).op {

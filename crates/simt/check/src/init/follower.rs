@@ -161,7 +161,7 @@ impl Follower<'_> {
                 true => self.fill(*reg, &std::array::from_fn(|lane| value[lane] ^ bits[lane])),
             }
         }
-        // Registers that the instruction keeps in part, such as other elements of a vector.
+        // Registers that the instruction overwrites only in part, such as those with other elements of a vector.
         let is_first = !(0..operands.len()).any(&flips);
         for reg in step.writes().iter().filter(|reg| operands.iter().all(|(known, ..)| known != *reg)) {
             let bits = if is_first { [0; LANES] } else { self.taints.bits(*reg) };

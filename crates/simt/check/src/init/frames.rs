@@ -20,7 +20,7 @@ pub(super) struct WarpState {
 }
 
 impl WarpState {
-    /// Starts the kernel. `registers` are the registers that may be read before they are written.
+    /// Starts the kernel. `registers` lists the registers that may be read before they are written.
     pub(super) fn begin(&mut self, mask: u32, kernel: &Func, registers: &[(u32, Reg)]) {
         let window = Window::new(&FramePlace::default(), kernel);
         self.local.begin(kernel.frame_bytes);
@@ -86,7 +86,7 @@ impl Init {
             return results.for_each(|slot| warp.local.define(mask, caller.local + slot.at, slot.bytes));
         };
         let func = &functions[callee.function as usize];
-        // Forget registers that another function had in the same place.
+        // Forget the registers of another function that occupied the same place.
         warp.taints.frame = Window::new(callee, func);
         warp.taints.forget(mask, |_| true);
         let (next, from_slots, to_slots) = match returns {

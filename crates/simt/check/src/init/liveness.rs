@@ -86,7 +86,7 @@ impl Liveness {
 /// The liveness of all registers of a program.
 #[derive(Debug)]
 pub(crate) struct RegisterLives {
-    /// By function.
+    /// The liveness of each function's registers.
     pub(super) functions: Vec<Liveness>,
     /// By function, the registers that may be read before they are written. Their numbers are unique across all
     /// functions.

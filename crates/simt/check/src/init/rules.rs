@@ -30,9 +30,9 @@ pub(super) enum Rule {
 
 /// Returns the history of the result of an instruction. `history` is the latest history of its operands.
 ///
-/// Compilers pack the fields of a struct with `or`, `prmt` and `bfi`, after they have shifted them by whole bytes. A
-/// shift without packing counts as a multiplication. `distance` returns the shift distance in bits if it is the same in
-/// all lanes.
+/// Compilers pack the fields of a struct with `or`, `prmt` and `bfi` after shifting them by whole bytes. A shift
+/// without packing counts as a multiplication. `distance` returns the shift distance in bits if it is the same in all
+/// lanes.
 pub(super) fn changed(history: History, alu: &Alu, distance: impl Fn(R32) -> Option<u32>) -> History {
     let (packs, copies) = (history.min(History::Copied), history);
     match (alu, history) {

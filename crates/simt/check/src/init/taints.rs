@@ -21,7 +21,7 @@ pub(super) struct Taint {
 pub(super) struct Cause {
     /// The number of the origin.
     pub(super) origin: u32,
-    /// What instructions have done with the value since then.
+    /// What instructions have done with the value since its undefined bits were read.
     pub(super) history: History,
 }
 

@@ -37,7 +37,7 @@ const MAX_SOURCES: usize = Sources::BITS as usize;
 /// The possible sources of a program's addresses.
 #[derive(Debug)]
 pub(crate) struct Provenance {
-    /// By their numbers.
+    /// The sources, indexed by their numbers.
     pub(super) sources: Vec<Source>,
     /// For each function, by instruction: the possible sources of each address, by its [`Role`]; `None` if they are
     /// unknown.
@@ -249,7 +249,7 @@ impl Flow<'_> {
         match how {
             Combination::Choice | Combination::Number => {}
             Combination::Join if values.iter().any(|value| value.partial) => all = UNKNOWN,
-            // The distance of two addresses in the same object.
+            // The distance between two addresses in the same object.
             Combination::Difference
                 if let [a, b] = values[..]
                     && a == b
@@ -310,7 +310,7 @@ impl Flow<'_> {
         *cell = joined;
     }
 
-    /// Returns the value that a read of `.param` variables in the frame gives.
+    /// Returns the value of a read of `.param` variables in the frame.
     fn cell(&self, function: usize, at: u32, bytes: u32) -> Value {
         let overlaps = |slot: &(u32, u32)| slot.0 < at + bytes && at < slot.0 + slot.1;
         if self.open[function].iter().any(overlaps) {
@@ -375,7 +375,7 @@ impl Flow<'_> {
                     Matrix::GroupMultiply(_) => continue,
                     Matrix::Multiply(_) | Matrix::Transpose(_) | Matrix::Group(_) | Matrix::Nothing => continue,
                 },
-                // The simulator checks the addresses of these instructions, and no sanitizer does.
+                // The simulator itself checks the addresses of these instructions.
                 Op::Memory(Memory::Mbarrier(_) | Memory::MapEdit(_) | Memory::Texture(_)) => continue,
                 Op::Memory(
                     Memory::AsyncGroup(..) | Memory::PendingCount { .. } | Memory::Fence(..) | Memory::Address(_),

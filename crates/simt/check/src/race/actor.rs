@@ -34,15 +34,16 @@ impl Toucher {
 pub(super) enum Reason {
     /// The accesses are unordered, and at least one is weak.
     Unordered,
-    /// Both are atomic or strong, but the scope of one does not include the other thread.
+    /// Both accesses are atomic or strong, but the scope of one does not include the other thread.
     Scope,
-    /// Both are strong, but of different sizes.
+    /// Both accesses are strong, but of different sizes.
     Size,
-    /// Both are atomic, so they do not race. Only [trials](super::trial) count these conflicts.
+    /// Both accesses are atomic, so they do not race. Only [trials](super::trial) count these conflicts.
     Atomic,
-    /// Both are volatile accesses by lanes of one warp, which need not run in lockstep.
+    /// Both accesses are volatile, by lanes of one warp, which need not run in lockstep.
     InStep,
-    /// One is volatile and the other is volatile or atomic. In CUDA C++ and Rust a volatile access is not atomic.
+    /// One access is volatile, and the other is volatile or atomic. In CUDA C++ and Rust, a volatile access is not
+    /// atomic.
     Volatile,
     /// Only the order of two critical sections orders the accesses, and one thread has no fence after taking the lock.
     Lock,

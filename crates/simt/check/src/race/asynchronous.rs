@@ -19,8 +19,8 @@ const MAX_GROUPS: usize = 64;
 pub(super) struct Issued {
     /// The clock of the last operation.
     clock: u32,
-    /// For each lane, the clocks at which its groups were committed: of `cp.async`, of bulk copies, and of matrix
-    /// products.
+    /// For each lane, the clocks at which its groups of `cp.async`, of bulk copies and of matrix products were
+    /// committed.
     groups: [[VecDeque<u32>; LANES]; 3],
     pub(super) waited: WaitedClocks,
 }

@@ -74,7 +74,7 @@ impl Classes {
         }
     }
 
-    /// Makes one class of these lanes.
+    /// Puts these lanes into one class.
     pub(super) fn unite(&mut self, lanes: u32, known: Arc<Knowledge>) {
         if lanes == ALL {
             self.all.clear();

@@ -141,7 +141,7 @@ impl Locations {
         }
     }
 
-    /// Records a read of lanes from a place. A lane that spins gets nothing new until the place changes.
+    /// Records a read of lanes from a place. A spinning lane learns nothing new until the place changes.
     fn read(&self, warp: &mut WarpState, (place, mask): (u64, u32), order: Order, grid: &Grid) {
         let Some(Handover { releases, version }) = self.all.get(&place) else { return };
         let is_flag = self.flags.contains(&place);

@@ -1,9 +1,9 @@
 //! Critical sections: whether a thread that takes a lock also acquires the data that the lock protects, in either order
 //! of the threads.
 //!
-//! The order of two critical sections is arbitrary. In a run, the section that comes first needs no acquire, because no
-//! thread has released the lock before it; in another run it comes second. So two conflicting accesses in sections of
-//! the same lock race if one of the threads lacks a fence between taking the lock and its access. The scope of the
+//! The order of two critical sections is arbitrary. The section that runs first needs no acquire, because no thread has
+//! released the lock before it. In another run, the same section may run second. So two conflicting accesses in
+//! sections of the same lock race if one thread lacks a fence between taking the lock and its access. The scope of the
 //! fence must include the other thread. Predictive race detectors reverse adjacent critical sections in the same way
 //! (Smaragdakis et al., "Sound Predictive Race Detection in Polynomial Time", POPL 2012). This check is limited to the
 //! accesses within one section.

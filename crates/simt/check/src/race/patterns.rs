@@ -65,8 +65,8 @@ pub(super) fn exchanges(op: &Op) -> bool {
     }
 }
 
-/// Returns the registers that have the same value in all threads of a launch on every path. These are numbers, and
-/// registers with one definition that computes with the kernel's parameters and other such registers.
+/// Returns the registers that have the same value in all threads of a launch on every path. Such a register is
+/// initialized with a constant, or has a single definition that uses only kernel parameters and other such registers.
 pub(super) fn constants(func: &Func) -> HashSet<Reg> {
     let (mut defined, mut several) = (HashSet::new(), HashSet::new());
     let initial = func.frame_init.iter().map(|entry| entry.reg);

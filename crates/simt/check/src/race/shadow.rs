@@ -1,7 +1,7 @@
 //! The last accesses to each byte of memory.
 //!
-//! Memory is divided into lines of 128 bytes. If few instructions have accessed a line, each access is kept as a
-//! [`Run`]. For other lines, the last accesses to each four-byte word are kept, with the accessed bytes of the word.
+//! Memory is divided into 128-byte lines. If few instructions have accessed a line, each access is kept as a [`Run`].
+//! For other lines, the last accesses to each four-byte word are kept, with the accessed bytes of the word.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use rustc_hash::FxBuildHasher;
 pub(super) const LINE: u64 = 128;
 /// The number of lines of a page.
 const PAGE: u64 = 256;
-/// The number of writes, and of reads, of a line that are kept before it is divided into words.
+/// The maximum number of reads, and also of writes, that are kept for a line before the line is divided into words.
 const RUNS: usize = 4;
 
 /// One access of lanes to bytes of a line. Either each lane accesses `size` bytes, consecutively from byte `lo`, or all
@@ -29,7 +29,7 @@ pub(super) struct Run {
     pub(super) lo: u8,
     /// The byte after the last one.
     pub(super) hi: u8,
-    /// The number of bytes of a lane.
+    /// The number of bytes per lane.
     pub(super) size: u8,
     /// The lane of byte `lo`.
     pub(super) first: u8,

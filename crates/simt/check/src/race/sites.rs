@@ -37,13 +37,13 @@ pub(super) struct Info {
     pub(super) name: Option<&'static str>,
     /// Whether an arrival is `.relaxed`.
     pub(super) relaxed: bool,
-    /// Whether it is a volatile load or store that does not count as atomic.
+    /// Whether the instruction is a volatile load or store that does not count as atomic.
     pub(super) is_volatile: bool,
-    /// Whether it is a load or an atomic operation in a loop that only waits for another thread.
+    /// Whether the instruction is a load or an atomic operation in a loop that only waits for another thread.
     pub(super) spins: bool,
-    /// Whether it takes a lock: it spins, and replaces the old value.
+    /// Whether the instruction takes a lock: it spins, and replaces the old value.
     pub(super) locks: bool,
-    /// Whether it stores a value that is the same in all threads by construction.
+    /// Whether the instruction stores a value that is the same in all threads by construction.
     pub(super) stores_constant: bool,
 }
 

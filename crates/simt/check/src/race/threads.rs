@@ -1,4 +1,4 @@
-//! The knowledge that the threads of a warp have of other threads, and how it changes.
+//! What the threads of a warp know about other threads, and how this knowledge changes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use simt::observe::Scope;
 use simt::regs::{ALL, LANES};
 
 /// The knowledge that a thread has of other threads. The parts for the thread's warp and block are separate, because
-/// they change most often. If two parts contain different clocks, the later clock counts.
+/// these parts change most often. If two parts contain different clocks, the later clock counts.
 #[derive(Debug, Clone)]
 pub(super) struct Knowledge {
     pub(super) warp: Node,
@@ -199,7 +199,7 @@ impl Release {
             let unknown = self.lanes & !known.of(by.number, *warp, grid).lanes_at(*clock);
             match unknown {
                 0 => all | class_lanes,
-                // Each lane knows the accesses of that lane.
+                // Each lane knows its accesses.
                 _ if unknown.is_power_of_two() && by.number == *warp => all | class_lanes & unknown,
                 _ => all,
             }
@@ -362,7 +362,7 @@ impl WarpState {
         self.pending = pending;
     }
 
-    /// Records that lanes wait for each other. Each lane then has the knowledge of all.
+    /// Records that lanes wait for each other. Each lane then has the combined knowledge of all lanes.
     pub(super) fn meet(&mut self, lanes: u32, grid: &Grid) {
         // Threads that have ended count as arrived, as at a barrier of the block.
         let lanes = if self.alive & !lanes == 0 { ALL } else { lanes };
@@ -422,8 +422,8 @@ impl WarpState {
         self.fenced.push(Release { snapshot, lanes, scope, by_volatile: false });
     }
 
-    /// Records that lanes execute a proxy fence: asynchronous operations can then read all that the lanes know and have
-    /// written.
+    /// Records that lanes execute a proxy fence: asynchronous operations can then read everything that the lanes have
+    /// written or know about.
     pub(super) fn proxy_fence(&mut self, lanes: u32, grid: &Grid) {
         let (home, clock) = (self.number, self.clock);
         self.change(lanes, |known| {

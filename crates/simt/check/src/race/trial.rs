@@ -1,5 +1,5 @@
 //! A run of `race` for [`hints`](crate::hints). The run treats some instructions as weaker than they are, and counts
-//! the conflicts without an order.
+//! the conflicts between unordered accesses.
 //!
 //! The simulator executes these instructions unchanged, and only the clocks ignore them. Every conflict counts,
 //! including conflicts between two atomic accesses. Atomic accesses do not race, but their order may matter to the
@@ -10,7 +10,7 @@
 //! - A full fence between a strong store and a later strong load of another location by the same thread (store
 //!   buffering, Dekker, Peterson). The simulator is sequentially consistent, so no run shows the effect of this fence.
 //! - A barrier at which some threads used a different barrier instruction or do not wait. Two consecutive warp barriers
-//!   look the same.
+//!   look like such a barrier.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hasher;

@@ -1,4 +1,4 @@
-//! The last accesses to a word of four bytes.
+//! The last accesses to a four-byte word.
 //!
 //! A word keeps the last write and the reads since then. If the last writes are atomic and of different warps, the word
 //! keeps all of them. If there are more than [`MAX_ENTRIES`], an old access is dropped. A race with one of many readers
@@ -6,7 +6,7 @@
 
 use super::actor::{Actor, Hit, Toucher};
 
-/// The maximum number of writes, and of reads, that are kept.
+/// The maximum number of reads, and also of writes, that a word keeps.
 const MAX_ENTRIES: usize = 5;
 
 /// The last accesses to four bytes.
@@ -45,7 +45,7 @@ impl Entries {
         first.into_iter().chain(self.rest())
     }
 
-    /// The entries after the first.
+    /// Returns the entries after the first.
     #[inline]
     fn rest(&self) -> &[Entry] {
         self.more.as_ref().map_or(&[], |more| &more.entries)
@@ -189,7 +189,7 @@ impl Word {
                 other.toucher.lanes |= toucher.lanes;
                 return;
             }
-            // A later write that is ordered after this read is ordered after reads before it.
+            // A later write that is ordered after this read is also ordered after the reads that precede this read.
             let is_obsolete =
                 |other: &Entry| actor.happened_before(&other.toucher) && actor.is_as_strong_as(other.toucher.site);
             self.reads.retain(|other| other.bytes & !bytes != 0 || !is_obsolete(other));

@@ -1,10 +1,9 @@
-//! Checks mbarriers: whether they are initialized twice, and whether threads wait for a phase that has completed long
-//! ago.
+//! Checks mbarriers: whether they are initialized twice, and whether threads wait for a phase that completed long ago.
 //!
-//! A wait by parity cannot distinguish a phase from the phase two later. A thread that comes too late therefore waits
-//! for the wrong phase. For each warp, the check tracks the last phase that the warp knows to be complete. It reports a
-//! failing wait for the next phase if that phase and its successor are already complete. Warps share this knowledge
-//! when they wait for each other or on another mbarrier.
+//! A wait by parity cannot distinguish a phase from the phase after the next one. A thread that starts its wait too
+//! late therefore waits for the wrong phase. For each warp, the check tracks the last phase that the warp knows to be
+//! complete. It reports a failing wait for the next phase if that phase and its successor are already complete. Warps
+//! share this knowledge when they wait for each other or on another mbarrier.
 
 use std::collections::HashMap;
 

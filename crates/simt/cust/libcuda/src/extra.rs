@@ -11,10 +11,10 @@ use simt::TensorMap;
 
 use crate::table::cuTensorMapEncodeTiled;
 
-/// The shared memory in bytes that a block can have by default.
+/// The shared memory in bytes that a block can use by default.
 const DEFAULT_SHARED_BYTES: i32 = 48 << 10;
 
-/// Allows a kernel to have `bytes` bytes of dynamic shared memory.
+/// Allows a kernel to use `bytes` bytes of dynamic shared memory.
 ///
 /// # Errors
 /// Returns the driver's error when `bytes` exceeds the limit for a block.
@@ -42,7 +42,7 @@ pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUres
     }
 }
 
-/// Returns the arguments of a launch as the driver takes them: the address of each argument's bytes.
+/// Returns the arguments of a launch as the driver expects them: the address of each argument's bytes.
 pub fn addresses(arguments: &mut [Vec<u8>]) -> Vec<*mut c_void> {
     arguments.iter_mut().map(|argument| argument.as_mut_ptr().cast()).collect()
 }
@@ -101,7 +101,7 @@ pub fn compiler_log(ptx: &str) -> String {
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(BYTES)];
     let mut module = ptr::null_mut();
     // SAFETY: `image` is NUL-terminated. There are two options and two values: a buffer that outlives the call, and the
-    // buffer's size, which the driver takes by value.
+    // buffer's size, which is passed by value.
     let result = unsafe {
         cuModuleLoadDataEx(&raw mut module, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
     };

@@ -63,9 +63,9 @@
 //! # How errors are checked
 //!
 //! The compiler compares each signature in this crate with the one in cust's bindings. If a newer driver returns a
-//! result that the bindings do not know, cust gets `CudaError::UnknownError`; unchecked, the result would be an invalid
-//! value of a Rust enum. If the driver lacks a function, calling it returns `CudaError::NotSupported`. Every error has
-//! a text, because cust's `Display` calls the driver to get it.
+//! result that the bindings do not know, cust gets `CudaError::UnknownError`. Without this check, the result would be
+//! an invalid value of a Rust enum. If the driver lacks a function, calling it returns `CudaError::NotSupported`. Every
+//! error has a text, because cust's `Display` calls the driver to get it.
 
 pub use driver::{DEFAULT_DEVICE, Kernel, Resources, Simulation, launch_with};
 pub use extra::{addresses, allow_shared, compiler_log, encode_tiled};

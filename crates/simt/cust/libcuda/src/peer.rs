@@ -95,8 +95,8 @@ pub unsafe fn copy_peer(
     stream: CUstream,
 ) -> Result<(), CUresult> {
     let (to_context, from_context) = (retain(to_device)?, retain(from_device)?);
-    // SAFETY: both addresses have `bytes` bytes on their devices, the stream belongs to the current context, and both
-    // contexts are retained.
+    // SAFETY: both addresses point to `bytes` bytes in the memory of their devices, the stream belongs to the current
+    // context, and both contexts are retained.
     done(unsafe { cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream) })
 }
 

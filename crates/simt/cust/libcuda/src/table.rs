@@ -15,10 +15,10 @@ use crate::codes;
 use crate::load::{self, Found, Lookup};
 
 /// Defines [`Table`] and the functions from two lists: the functions of cust's bindings, which cust calls, and newer
-/// functions, which are not exported and only for this crate.
+/// functions, which are not exported and which only this crate calls.
 ///
-/// `or f` may follow a signature with an error and a place for a text. If the driver writes no text, the function
-/// writes `f(error)` to that place.
+/// `or f` can follow a signature whose parameters are an error and a place for a text. If the driver writes no text,
+/// the function writes `f(error)` to that place.
 macro_rules! functions {
     (
         $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(or $rescue:path)?;)*
@@ -61,7 +61,7 @@ macro_rules! functions {
             /// The driver's function with this name.
             ///
             /// # Safety
-            /// The caller must ensure what the CUDA Driver API requires.
+            /// The caller must meet the requirements of the CUDA Driver API.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $ty),*) -> CUresult {
                 let result = match driver().map(|table| table.$name) {
@@ -79,7 +79,7 @@ macro_rules! functions {
             /// The driver's function with this name, which older drivers lack.
             ///
             /// # Safety
-            /// The caller must ensure what the CUDA Driver API requires.
+            /// The caller must meet the requirements of the CUDA Driver API.
             #[allow(clippy::too_many_arguments, reason = "the driver's function has this many")]
             pub(crate) unsafe fn $newer($($new_arg: $new_ty),*) -> CUresult {
                 match driver().map(|table| table.$newer) {

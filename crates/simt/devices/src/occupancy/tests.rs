@@ -58,7 +58,7 @@ fn a_warp_resides_in_one_partition() {
     // 12.19.
     let found = of(named("sm_80"), kernel(168, 0), block(96));
     assert_eq!((found.blocks, found.warps), (4, 12));
-    // 255 registers for 1024 threads are more than a block can have.
+    // 255 registers for each of 1024 threads exceed the limit of a block.
     let none = of(named("sm_80"), kernel(255, 0), block(1024));
     assert_eq!((none.blocks, none.warps), (0, 0));
     assert_eq!(limited(&none), [Limiter::Registers]);

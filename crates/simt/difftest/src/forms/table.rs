@@ -6,7 +6,7 @@ use simt_isa::{Class, Expected, Kind, Predicate, class, rows};
 
 use super::{Form, REGISTERS, Ty};
 
-/// Instructions of the compared classes that do not compute only with values.
+/// Instructions of the compared classes whose operands or results are addresses or cache policies.
 const OF_ADDRESSES: [&str; 8] =
     ["cvta", "isspacep", "mapa", "getctarank", "createpolicy", "alloca", "stacksave", "stackrestore"];
 
@@ -89,7 +89,7 @@ fn with_operands(words: &[&str], operands: &[Expected]) -> Vec<Form> {
     };
     let dots = words[0].starts_with("dp");
     let kind = |(at, expected): (usize, &Expected)| match expected.kind {
-        // Packed numbers are only in registers.
+        // Packed numbers are always in registers.
         Kind::Any if words[0].starts_with('v') && words[0].ends_with(['2', '4']) => Ty::B16x2,
         Kind::Last | Kind::LastOrWider | Kind::Any => last,
         Kind::First | Kind::FirstOrWider => first,

@@ -25,15 +25,14 @@ pub(crate) struct Entry {
     pub(crate) with_per_thread_default: Function,
 }
 
-/// Makes an entry of a function's name and addresses.
+/// Creates an entry from a function's name and addresses.
 pub(crate) const fn entry(name: &'static str, function: *const (), with_per_thread_default: *const ()) -> Entry {
     Entry { name, function: Function(function), with_per_thread_default: Function(with_per_thread_default) }
 }
 
 /// Defines functions of the driver as `cuda.h` declares them, and lists them as `FUNCTIONS`.
 ///
-/// Each body is that of a Rust function that returns [`Result<()>`](crate::abi::error::Result). `fn a | b(…)` is
-/// exported as `a` and as `b`.
+/// Each function body returns [`Result<()>`](crate::abi::error::Result). `fn a | b(…)` is exported as `a` and as `b`.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident $(| $alias:ident)* ($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
         $(
@@ -91,7 +90,8 @@ pub(crate) fn with_per_thread_default(call: impl FnOnce() -> u32) -> u32 {
     code
 }
 
-/// Runs the body of a function, and turns its result into the driver's code. A panic in the body becomes an error code.
+/// Runs the body of a function, and converts its result to the driver's code. A panic in the body becomes an error
+/// code.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
     if IN_HOST_FUNCTION.get() && !matches!(name, "cuGetErrorName" | "cuGetErrorString") {
         return Code::NOT_PERMITTED.0;
@@ -106,7 +106,7 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32
     error.code.0
 }
 
-/// Runs a host function of a stream. Calls of the driver are refused while it runs.
+/// Runs a host function of a stream. Driver calls from the host function are refused.
 pub(crate) fn host_function(run: impl FnOnce()) {
     IN_HOST_FUNCTION.set(true);
     run();
@@ -115,8 +115,8 @@ pub(crate) fn host_function(run: impl FnOnce()) {
 
 /// A place for results: null, or a pointer that is writable for the lifetime of the `Out`.
 ///
-/// A C program makes one by passing a pointer to a function of `cuda.h`, whose documentation gives the number of
-/// values. In Rust, only `unsafe` functions make a non-null `Out`.
+/// A C program creates an `Out` by passing a pointer to a function of `cuda.h`. The function's documentation gives the
+/// number of values. In Rust, only `unsafe` functions create a non-null `Out`.
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
 
@@ -134,16 +134,16 @@ impl<T> Out<T> {
         Self(std::ptr::null_mut())
     }
 
-    /// Makes an `Out` from a pointer.
+    /// Creates an `Out` from a pointer.
     ///
     /// # Safety
-    /// The caller must ensure that `place` is null, or that the values that `cuda.h` names for it can be written
-    /// through it as long as the `Out` or a copy of it is used.
+    /// The caller must ensure that `place` is null, or that it points to the values that `cuda.h` names. These values
+    /// must be writable as long as the `Out` or a copy of it is used.
     pub(crate) const unsafe fn from_ptr(place: *mut T) -> Self {
         Self(place)
     }
 
-    /// Makes an `Out` from an address that the program passes as a number.
+    /// Creates an `Out` from an address that the program passes as a number.
     ///
     /// # Safety
     /// The requirements of [`from_ptr`](Self::from_ptr) apply to the pointer with this address.
@@ -201,7 +201,7 @@ impl Out<std::ffi::c_void> {
     /// Returns the place with the type that another argument determines.
     ///
     /// # Safety
-    /// The caller must ensure that `cuda.h` gives the place this type.
+    /// The caller must ensure that the place has this type in `cuda.h`.
     pub(crate) const unsafe fn cast<T>(self) -> Out<T> {
         Out(self.0.cast())
     }
@@ -222,8 +222,8 @@ impl Out<c_char> {
 
 /// An argument that is passed by address: null, or a pointer that is readable for the lifetime of the `In`.
 ///
-/// A C program makes one by passing a pointer to a function of `cuda.h`, whose documentation gives the number of
-/// values. In Rust, only `unsafe` functions make a non-null `In`.
+/// A C program creates an `In` by passing a pointer to a function of `cuda.h`. The function's documentation gives the
+/// number of values. In Rust, only `unsafe` functions create a non-null `In`.
 #[repr(transparent)]
 pub(crate) struct In<T>(*const T);
 
@@ -261,7 +261,7 @@ impl In<std::ffi::c_void> {
     /// Returns the argument with the type that another argument determines.
     ///
     /// # Safety
-    /// The caller must ensure that `cuda.h` gives the argument this type.
+    /// The caller must ensure that the argument has this type in `cuda.h`.
     pub(crate) const unsafe fn cast<T>(self) -> In<T> {
         In(self.0.cast())
     }
@@ -273,11 +273,11 @@ impl<T> In<T> {
         Self(std::ptr::null())
     }
 
-    /// Makes an `In` from a pointer.
+    /// Creates an `In` from a pointer.
     ///
     /// # Safety
-    /// The caller must ensure that `place` is null, or that the values that `cuda.h` names for it can be read through
-    /// it as long as the `In` or a copy of it is used.
+    /// The caller must ensure that `place` is null, or that it points to the values that `cuda.h` names. These values
+    /// must be readable as long as the `In` or a copy of it is used.
     pub(crate) const unsafe fn from_ptr(place: *const T) -> Self {
         Self(place)
     }

@@ -71,7 +71,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// An error: the code that the program gets, and the details for the log.
+/// An error: the code that the program receives, and the details for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Error {
     pub(crate) code: Code,
@@ -85,7 +85,7 @@ pub(crate) struct Error {
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Makes an error with a reason for the log.
+    /// Creates an error with a reason for the log.
     pub(crate) fn new(code: Code, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into(), diagnostic: None }
     }

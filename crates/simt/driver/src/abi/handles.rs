@@ -15,7 +15,7 @@ pub(crate) type Handle = usize;
 static NEXT: AtomicUsize = AtomicUsize::new(0x1000);
 
 thread_local! {
-    /// The number of the driver that this thread is inside of; 0 for the driver that the program's calls reach.
+    /// The number of the driver that this thread currently uses; 0 for the driver that the program's calls reach.
     static DRIVER: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -39,7 +39,7 @@ impl<T: Default> PerDriver<T> {
         Self(Mutex::new(BTreeMap::new()))
     }
 
-    /// Returns the value of the driver that this thread is inside of.
+    /// Returns the value of the driver that this thread currently uses.
     pub(crate) fn get(&self) -> &'static T {
         lock(&self.0).entry(DRIVER.get()).or_insert_with(|| Box::leak(Box::default()))
     }
@@ -87,8 +87,8 @@ impl<T> Handles<T> {
     }
 }
 
-/// Locks a mutex, and ignores poisoning. A panic ends only the call in which it happens, and each change of the
-/// driver's state is a single assignment or is valid when half done.
+/// Locks a mutex, and ignores poisoning. A panic ends only the call in which it happens. Each change of the driver's
+/// state is a single assignment, or leaves a valid state if it is interrupted.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

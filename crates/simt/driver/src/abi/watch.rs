@@ -7,7 +7,8 @@ use simt_check::{Checks, Sanitized};
 
 use crate::abi::handles::is_private;
 
-/// Watches the driver that the program's calls reach, but no [`Simulation`](crate::Simulation).
+/// Watches the launches of the driver that the program's calls reach, but not those of a
+/// [`Simulation`](crate::Simulation).
 pub trait Watcher: Send + Sync {
     /// Runs a launch instead of the driver, with these sanitizers. The driver reports the findings.
     fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<()>;

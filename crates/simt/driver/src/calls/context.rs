@@ -166,7 +166,7 @@ functions! {
         Ok(())
     }
 
-    // `sim` has no profiler, which is not an error on a GPU either, and no persisting lines in its L2.
+    // `sim` has neither a profiler nor persisting lines in its L2. A missing profiler is not an error on a GPU either.
     fn cuProfilerStart | cuProfilerStop | cuCtxResetPersistingL2Cache() {
         current().map(drop)
     }

@@ -20,7 +20,7 @@ const RELOCATABLE: u32 = 2;
 
 /// The kind of a PTX entry.
 const PTX: u16 = 1;
-/// The flags of an entry that say how it is compressed.
+/// The compression flags of an entry.
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
 /// The maximum accepted compression ratio of PTX.

@@ -134,8 +134,8 @@ pub(crate) fn no_ptx(what: &str) -> Error {
     let remedy = format!(
         "with nvcc, compile with `-arch=compute_80 -code=compute_80`; with NVRTC, compile with \
          `--gpu-architecture=compute_80` and load the result of nvrtcGetPTX; a library that compiles at run time has a \
-         setting for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1), or generates PTX for a driver as new as its compiler \
-         ({DRIVER_VERSION}=13.5)"
+         setting for PTX (CuPy: CUPY_COMPILE_WITH_PTX=1), or generates PTX if the driver is as new as the library's \
+         compiler: set {DRIVER_VERSION}=13.5"
     );
     Error::new(Code::NO_BINARY_FOR_GPU, format!("{what}; the device `sim` runs PTX: {remedy}"))
 }

@@ -1,8 +1,9 @@
 //! The attributes of devices (`CUdevice_attribute`), indexed by number.
 //!
-//! Attributes that follow from a description or from the limits of an architecture are computed. The other attributes
-//! are those of an H200, in `attributes.txt`. The "CUDA C++ Programming Guide" ("Compute Capabilities") lists the same
-//! grid and texture limits for all architectures since 7.5, and the rest depends on the driver and Linux.
+//! Attributes that follow from a description or from the limits of an architecture are computed. `attributes.txt`
+//! contains the other attributes, which are those of an H200. The grid and texture limits among them are the same for
+//! all architectures since 7.5 ("CUDA C++ Programming Guide", "Compute Capabilities"). The rest depend on the driver
+//! and Linux.
 
 use devices::{Board, Description, Limits};
 

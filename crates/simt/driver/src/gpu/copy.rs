@@ -83,7 +83,7 @@ impl Copy {
         [self.from, self.to].iter().any(|side| ranges::range_of(side.address).is_none())
     }
 
-    /// Returns whether the copy has no bytes.
+    /// Returns whether the copy copies no bytes.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes == 0 || self.rows == 0 || self.slices == 0
     }

@@ -12,8 +12,8 @@ use crate::gpu::attributes::{self, PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
 pub const DEVICE: &str = "LADDER_SIM_DEVICE";
 
 /// The name of a device with a higher compute capability than any compiler knows, and otherwise like
-/// [`DEFAULT_DEVICE`]. Libraries that compile kernels at run time give such a device PTX, because they cannot generate
-/// machine code for it.
+/// [`DEFAULT_DEVICE`]. Libraries that compile kernels at run time pass PTX to such a device, because they cannot
+/// generate machine code for it.
 const FUTURE: &str = "future";
 /// The compute capability of [`FUTURE`].
 const FUTURE_CAPABILITY: (u32, u32) = (99, 0);

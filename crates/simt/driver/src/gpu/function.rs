@@ -141,9 +141,9 @@ impl Function {
         self.kernel.program().max_threads.map_or(max, |limit| limit.min(max))
     }
 
-    /// Returns the number of registers per thread. PTX does not say how many registers a GPU uses, so this is the
-    /// number for most kernels, or fewer if the kernel requests a lower limit. The largest block always fits with this
-    /// number.
+    /// Returns the assumed number of registers per thread, because PTX does not specify how many registers a GPU uses.
+    /// The number is the same for all kernels, except that a kernel can request a lower limit. The largest block always
+    /// fits with this number.
     pub(crate) fn registers(&self) -> u32 {
         self.kernel.program().max_registers.map_or(REGISTERS, |limit| limit.min(REGISTERS))
     }

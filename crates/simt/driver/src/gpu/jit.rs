@@ -1,6 +1,7 @@
 //! Options for compiling PTX: the log buffers, and options without effect.
 
 use std::ffi::c_char;
+use std::sync::{Mutex, PoisonError};
 
 use crate::abi::call::{In, Out};
 use crate::abi::error::Result;
@@ -18,9 +19,12 @@ pub(crate) struct JitOptions {
     error: Option<Buffer>,
 }
 
-// SAFETY: the program keeps the buffers for whichever thread uses the options.
+/// Held while a message is written: two threads can load code with the same buffers.
+static WRITING: Mutex<()> = Mutex::new(());
+
+// SAFETY: the program keeps the buffers alive, whichever thread uses the options.
 unsafe impl Send for JitOptions {}
-// SAFETY: if two threads write messages at once, either message may be the one that remains.
+// SAFETY: `tell` writes to the buffers only while it holds `WRITING`.
 unsafe impl Sync for JitOptions {}
 
 /// A log buffer.
@@ -53,6 +57,7 @@ impl JitOptions {
 
     /// Writes an error into the error buffer, if there is one, and empties the info buffer.
     pub(crate) fn tell(&self, error: &str) {
+        let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
         for (buffer, text) in [(&self.error, error), (&self.info, "")] {
             let Some(Buffer { text: to, bytes, filled }) = buffer else { continue };
             if *bytes > 0 && to.set_text(text, *bytes).is_ok() {

@@ -88,7 +88,7 @@ impl Request {
         let read = |(from, bytes): Place| {
             // SAFETY: `from` has `bytes` bytes, which `first_unreadable` has just read.
             let bytes = unsafe { std::slice::from_raw_parts(from, bytes) };
-            // As a pointer, so that the simulator can name the argument if its address faults.
+            // Pass eight bytes as a pointer, so that the simulator can name the argument if its address faults.
             match <[u8; 8]>::try_from(bytes) {
                 Ok(word) => Arg::Pointer(u64::from_le_bytes(word)),
                 Err(_) => Arg::Bytes(bytes.to_vec()),

@@ -53,7 +53,7 @@ pub(crate) fn find(limits: &Limits, limit: u32) -> Result<u64> {
     limits.get(&limit).copied().ok_or_else(|| otherwise.into())
 }
 
-/// Returns the value that a limit takes when a program requests `value`.
+/// Returns the value to which a limit is set when a program requests `value`.
 ///
 /// # Errors
 /// Returns `CUDA_ERROR_INVALID_VALUE` when the value is too large, and `CUDA_ERROR_NOT_PERMITTED` when the limit is

@@ -68,8 +68,8 @@ pub(crate) const READ_WRITE: u32 = 3;
 const HANDLE_TYPES: u32 = 15;
 const EXPORTABLE: u32 = 9;
 
-/// Refuses unsupported handle types. Exportable memory is ordinary memory until it is exported, which no simulated
-/// device supports.
+/// Refuses unsupported handle types. Exportable memory is ordinary memory until it is exported, which `sim` does not
+/// support.
 pub(crate) fn check_handle_types(types: u32) -> Result<()> {
     match types {
         0..=HANDLE_TYPES if types & !EXPORTABLE == 0 => Ok(()),

@@ -20,7 +20,7 @@ pub(crate) enum Condition {
     Nor,
 }
 
-/// A word of memory of 4 or 8 bytes.
+/// A 4-byte or 8-byte word of memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Word {
     address: u64,
@@ -37,7 +37,7 @@ pub(crate) enum MemOp {
 }
 
 impl Word {
-    /// Makes a word after checking its address.
+    /// Creates a word after checking its address.
     fn new(address: u64, bytes: usize) -> Result<Self> {
         let range = ranges::range_of(address).filter(|range| range.kind != Kind::Managed);
         match range {

@@ -1,4 +1,4 @@
-//! The simulated devices, and everything that programs create on them: contexts, modules, memory, streams and so on.
+//! The devices, and everything that programs create on them: contexts, modules, memory, streams and so on.
 //!
 //! The modules are in groups. No group depends on a later group, and there are no dependency cycles between modules; a
 //! step of `cargo xtask test` checks this. Each module holds the state for its objects, separately for each driver of

@@ -121,8 +121,7 @@ fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
     }
 }
 
-/// Compiles PTX. The most recent modules are cached, because programs load the same text into one context after
-/// another.
+/// Compiles PTX. The most recent modules are cached, because programs load the same text into several contexts.
 fn compile(text: String) -> Result<simt::Module> {
     const REMEMBERED: usize = 8;
     static LAST: Mutex<VecDeque<(String, simt::Module)>> = Mutex::new(VecDeque::new());

@@ -64,7 +64,8 @@ struct BlockSizeQuery {
 }
 
 /// Finds the block size with the most resident threads per multiprocessor, and the grid size that fills the device. As
-/// in NVIDIA's calculator, block sizes are tried in whole warps from the largest down, and the largest of several wins.
+/// in NVIDIA's calculator, block sizes are tried in whole warps from the largest down, and the largest of several
+/// equally good sizes is chosen.
 fn potential_block(grid: Out<i32>, block: Out<i32>, query: &BlockSizeQuery) -> Result<()> {
     grid.check()?;
     block.check()?;
@@ -80,7 +81,7 @@ fn potential_block(grid: Out<i32>, block: Out<i32>, query: &BlockSizeQuery) -> R
     for warps in (1..=kernel_max.div_ceil(devices::WARP)).rev() {
         let threads = kernel_max.min(warps * devices::WARP);
         let shared_bytes = match query.shared_bytes_of {
-            // SAFETY: the program passes this function to be called with numbers of threads.
+            // SAFETY: the program passes this function so that the driver calls it with a number of threads.
             Some(of) => unsafe { of(threads as i32) },
             None => query.shared_bytes,
         };

@@ -12,7 +12,7 @@ use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::gpu::context::{self, Context};
 use crate::gpu::state::driver;
 
-/// Pairs of contexts: the context that accesses memory, and the context that has the memory.
+/// Pairs of contexts: the context that accesses memory, and the context to which the memory belongs.
 static ENABLED: PerDriver<Mutex<BTreeSet<(Handle, Handle)>>> = PerDriver::new();
 
 /// Forgets all peer access from and to a context.
@@ -96,7 +96,7 @@ functions! {
     fn cuDeviceGetHostAtomicCapabilities(capabilities: Out<u32>, operations: In<u32>, count: u32, device: i32) {
         check_operations(capabilities, operations, count)?;
         driver()?.device(device)?;
-        // No atomic operations with the host, as over PCI Express.
+        // As over PCI Express, atomic operations on the host's memory are not supported.
         atomics([0; 13], capabilities, operations, count)
     }
 

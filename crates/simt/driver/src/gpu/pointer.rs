@@ -48,7 +48,7 @@ enum Value {
     Long(u64),
     /// A `CUDA_POINTER_ATTRIBUTE_P2P_TOKENS`.
     Tokens,
-    /// The driver writes nothing.
+    /// No value: the driver writes nothing.
     None,
 }
 
@@ -59,9 +59,9 @@ impl Value {
     /// The caller must ensure that `to` is null or the place for the attribute with this value.
     unsafe fn write(self, to: Out<c_void>) {
         match self {
-            // SAFETY: `to` is the place of an attribute to which `cuda.h` gives four bytes.
+            // SAFETY: `to` is the place of an attribute that is four bytes in `cuda.h`.
             Value::Word(word) => unsafe { to.cast() }.offer(word),
-            // SAFETY: `to` is the place of an attribute to which `cuda.h` gives eight bytes.
+            // SAFETY: `to` is the place of an attribute that is eight bytes in `cuda.h`.
             Value::Long(long) => unsafe { to.cast() }.offer(long),
             // SAFETY: `to` is the place of a `CUDA_POINTER_ATTRIBUTE_P2P_TOKENS`.
             Value::Tokens => unsafe { to.cast() }.offer([0_u32; 3]),
@@ -144,7 +144,7 @@ fn unknown_attribute(attribute: u32, address: u64) -> Result<Value> {
         | MEMORY_BLOCK_ID
         | IS_HW_DECOMPRESS_CAPABLE => Value::Word(0),
         DEVICE_ORDINAL => Value::Word(-2_i32 as u32),
-        // An address that is not reserved either counts as host memory.
+        // An address that is neither mapped nor reserved counts as host memory.
         HOST_POINTER => Value::Long(address),
         RANGE_START_ADDR => reserved.map_or(Value::None, |range| Value::Long(range.0)),
         RANGE_SIZE => reserved.map_or(Value::None, |range| Value::Long(range.1)),
@@ -173,8 +173,8 @@ functions! {
                 Some(range) => range.attribute(attribute, address).unwrap_or(Value::Long(0)),
                 None => unknown_attribute(attribute, address)?,
             };
-            // SAFETY: `cuda.h` requires a place for each attribute. If an attribute has no value in this range, it is a
-            // pointer or tokens, whose place has at least the eight bytes of the 0.
+            // SAFETY: `cuda.h` requires a place for each attribute. An attribute without a value in this range is a
+            // pointer or tokens, so its place has at least the eight bytes that the 0 needs.
             unsafe { found.write(value) };
         }
         Ok(())

@@ -52,7 +52,7 @@ pub(crate) struct Piece {
 struct Order {
     /// The last operation of the default stream.
     legacy: u64,
-    /// The last later operation of each stream that synchronizes with the default stream, by stream number.
+    /// The last operation after `legacy` of each stream that synchronizes with the default stream, by stream number.
     blocking: HashMap<u64, u64>,
 }
 
@@ -209,7 +209,7 @@ impl Queue {
         order.map_or_else(Vec::new, |order| order.blocking.values().chain([&order.legacy]).copied().collect())
     }
 
-    /// Runs operations until the process ends. The thread stands for the device.
+    /// Runs operations until the process ends. The thread represents the device.
     fn work(&'static self) {
         loop {
             let (number, job) = {
@@ -229,7 +229,7 @@ impl Queue {
         }
     }
 
-    /// Hands a call of the program to the other thread, and waits for the call up to `PATIENCE`.
+    /// Hands a call of the program to the thread that calls the program, and waits for the call up to `PATIENCE`.
     fn hand_over(&'static self, number: u64, job: Arc<Job>) {
         let mut state = lock(&self.state);
         if !state.has_caller {

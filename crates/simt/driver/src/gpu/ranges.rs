@@ -66,7 +66,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// Makes a range whose address is `base` both for the program and for the simulator.
+    /// Creates a range whose address is `base` both for the program and for the simulator.
     pub(crate) fn new(base: u64, bytes: u64, kind: Kind, context: Handle) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -61,7 +61,7 @@ pub(crate) struct Driver {
 }
 
 thread_local! {
-    /// The private driver that this thread is inside of, if any.
+    /// The private driver that this thread currently uses, if any.
     static INSIDE: Cell<Option<&'static Driver>> = const { Cell::new(None) };
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn within<R>(driver: &'static Driver, act: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns the private driver that this thread is inside of.
+/// Returns the private driver that this thread currently uses.
 pub(crate) fn inside() -> Option<&'static Driver> {
     INSIDE.get()
 }
@@ -142,7 +142,7 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Starts with the first address that belongs to this driver. Returns whether an earlier user left no allocations.
+    /// Selects the address range of this driver if nothing is allocated, and returns whether that was the case.
     pub(crate) fn begin(&self) -> bool {
         self.simulator().memory_mut().select_user(self.number as u64)
     }

@@ -40,7 +40,7 @@ impl Description {
             return invalid("a tensor map must have 1 to 5 dimensions");
         }
         if self.element > 15 || self.interleave > 2 || self.swizzle > 6 || self.promotion > 3 || self.fill > 1 {
-            return invalid("a type or mode of the tensor map does not exist");
+            return invalid("the tensor map has an invalid data type or mode");
         }
         let Some(element) = TensorElement::ALL.get(self.element as usize).copied() else {
             return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps of 4-bit or 6-bit elements are not supported"));

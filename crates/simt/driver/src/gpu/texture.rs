@@ -111,7 +111,7 @@ impl Resource {
             MIPMAPPED_ARRAY => {
                 let mipmapped = Mipmapped::of(self.words[0] as Handle)?;
                 let level = level(&mipmapped)?;
-                // A view gives the sides of the whole mipmapped array, not those of a level.
+                // A view specifies the sides of the whole mipmapped array, not those of a level.
                 let whole = &mipmapped.levels[0].descriptor;
                 let is_whole = |view: &View| view.width == whole.width && view.height == whole.height;
                 if view.is_some_and(|view| !is_whole(view)) {
@@ -285,7 +285,7 @@ impl Sampling {
     }
 }
 
-/// Returns the object with this handle, or `CUDA_ERROR_INVALID_VALUE` when there is none of its kind.
+/// Returns the object with this handle, or `CUDA_ERROR_INVALID_VALUE` when there is no such object of this kind.
 fn find<T>(handle: u64, is_texture: bool, read: impl FnOnce(&Object) -> T) -> Result<T> {
     driver()?;
     let objects = lock(OBJECTS.get());

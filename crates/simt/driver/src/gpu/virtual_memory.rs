@@ -43,7 +43,7 @@ struct Physical {
     props: Props,
     bytes: u64,
     memory: PhysicalMemory,
-    /// The number of times that the program has to release the memory.
+    /// The number of times that the program must release the memory.
     references: AtomicUsize,
 }
 

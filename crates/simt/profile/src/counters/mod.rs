@@ -80,10 +80,10 @@ pub fn embedded<T: DeserializeOwned>(file: &str, text: &str) -> T {
     toml::from_str(text).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
-/// Parses the rows of a TOML file that is compiled into this program and has a single array of tables.
+/// Parses the rows of a TOML file that is compiled into this program and consists of a single array of tables.
 ///
 /// # Panics
-/// Panics when the text does not have such rows. Tests read every file.
+/// Panics when the text does not consist of such rows. Tests read every file.
 pub fn rows<T: DeserializeOwned>(file: &str, text: &str) -> Vec<T> {
     let arrays: BTreeMap<String, Vec<T>> = embedded(file, text);
     arrays.into_values().flatten().collect()

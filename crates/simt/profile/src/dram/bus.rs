@@ -68,8 +68,9 @@ pub enum Moment {
 }
 
 impl Bus {
-    /// Creates a DDR bus of `width_bits` bits at `clock_ghz` with `banks` banks. Each bank takes `ratio` times as long
-    /// to find a burst as to send it. `demands` are bandwidths in GB/s; the number of channels is computed for each.
+    /// Creates a DDR bus that is `width_bits` bits wide and runs at `clock_ghz` GHz, with `banks` banks. Each bank
+    /// takes `ratio` times as long to find a burst as to send it. `demands` are bandwidths in GB/s; the number of
+    /// channels is computed for each.
     ///
     /// # Errors
     /// Returns [`Error::Request`] when `ratio` or `banks` is larger than 48, or when another number is not positive or

@@ -3,8 +3,8 @@
 //! The model is from the chapter on performance considerations on which the matmul ladder is based (its sections on
 //! coalescing and on hiding memory latency, figures 6.7 to 6.11). It does not describe any particular GPU:
 //! - DRAM is read in **bursts** of neighboring bytes. A kernel that uses only a part of a burst pays for the whole burst.
-//! - A **bank** is an array of cells. It takes long to find a burst and can look for one at a time. It then sends the
-//!   burst over its channel's bus in a much shorter time ([`Bus`]).
+//! - A **bank** is an array of cells. A bank takes a long time to find a burst, and can look for only one at a time. It then
+//!   sends the burst over its channel's bus in a much shorter time ([`Bus`]).
 //! - A **channel** is a controller with a bus to several banks.
 //! - Addresses are **interleaved**: consecutive bursts go to consecutive channels, and after the last channel to the
 //!   next bank of the first channel ([`Dram::place`]).
@@ -65,7 +65,7 @@ pub struct DramAddress {
 }
 
 impl Dram {
-    /// The memory of figure 6.9: 4 channels of 2 banks, with bursts of 8 bytes.
+    /// The memory of figure 6.9: 4 channels of 2 banks, with 8-byte bursts.
     pub const FIGURE: Self = Self { channels: 4, banks: 2, burst: 8 };
 
     /// The memory of an H100: 5 stacks of HBM3 (NVIDIA H100 Tensor Core GPU Architecture, "H100 GPU Architecture
@@ -74,7 +74,7 @@ impl Dram {
     pub const H100: Self = Self { channels: 5 * 16, banks: 4 * 4, burst: 8 * 8 };
 
     /// Creates a memory of up to 128 channels of up to 128 banks, with bursts of up to 4096 bytes. The numbers need not
-    /// be powers of two: a GPU with a bus of 384 bits has 12 channels of 32 bits.
+    /// be powers of two: a GPU with a 384-bit bus has twelve 32-bit channels.
     ///
     /// # Errors
     /// Returns [`Error::Request`] when a number is 0 or exceeds its limit.

@@ -28,7 +28,7 @@ proptest! {
         prop_assert_eq!(burst * dram.burst + byte, address);
     }
 
-    /// The picture contains each element once, at the location that the mapping gives it.
+    /// The picture contains each element once, at its mapped location.
     #[test]
     fn the_bursts_of_all_banks_are_the_array(
         (channels, banks, a_burst) in (1..9u64, 1..5u64, 1..6u64),

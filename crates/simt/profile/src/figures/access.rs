@@ -1,4 +1,4 @@
-//! A warp's request to global memory: the words and lines that each lane accesses.
+//! A warp's request to global memory: the words and cache lines that each lane accesses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::record::{Recording, Request, times};
 pub(super) const ACCESS: Drawing =
     Drawing { name: "access", about: "requests to global memory: lanes, sectors and lines", draw };
 
-/// Bytes of a line, a sector and a word.
+/// Bytes per cache line, per sector and per word.
 const LINE: u64 = 128;
 const SECTOR: u64 = 32;
 const WORD: u64 = 4;
@@ -65,7 +65,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
     counts.extend(counted.map(|counted| ("sectors counted", counted)));
     let mut notes = Vec::new();
     if counted.is_some_and(|counted| counted > sectors) {
-        notes.push("an atomic passes through a sector once for each lane that changes the same word".to_owned());
+        notes.push("an atomic takes one pass over a sector per lane that updates the same word".to_owned());
     }
     notes.extend(times(alike));
     let position = recording.position(request.site);
@@ -75,7 +75,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         source: position.source,
         ptx_line: position.ptx_line,
         grids: vec![Grid {
-            caption: "lanes by word of 4 bytes (columns) and line of 128 bytes (rows); · is moved but not used"
+            caption: "lanes by 4-byte word (columns) and 128-byte line (rows); · moves but is not used"
                 .to_owned(),
             columns: (0..LINE / WORD).map(|word| word.to_string()).collect(),
             together: 8,

@@ -68,7 +68,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         let (caption, columns) = (caption.to_owned(), columns.clone());
         Grid { caption, columns, together: 8, rows, arrows: Vec::new() }
     };
-    let mut grids = vec![grid("lanes by bank (columns) and row of 128 bytes", rows.into_values().collect())];
+    let mut grids = vec![grid("lanes by bank (columns) and 128-byte row", rows.into_values().collect())];
     if drawn > 1 {
         grids.push(grid("the wavefronts in order: each moves one word per bank", turns));
     }

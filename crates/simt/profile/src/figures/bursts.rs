@@ -9,7 +9,7 @@ use crate::dram::DramAddress;
 pub(super) const BURSTS: Drawing =
     Drawing { name: "bursts", about: "a block's requests as bursts of channels and banks of DRAM", draw };
 
-/// The limits for the numbers of figures, requests and rows of bursts that are drawn.
+/// The maximum numbers of drawn figures, requests and rows of bursts.
 const FIGURES: usize = 16;
 const REQUESTS: usize = 16;
 const ROWS: u64 = 16;
@@ -155,7 +155,7 @@ fn figure(recording: &Recording, (phase, verb): (u32, &'static str), requests: &
     }
 }
 
-/// Replaces the text of bursts that do not move with a dot, so that the rows are readable without colors.
+/// Replaces the text of each burst that does not move with a dot, so that the rows are readable without colors.
 fn marked(mut rows: Vec<FigureRow>) -> Vec<FigureRow> {
     let idle = rows.iter_mut().flat_map(|row| &mut row.cells).filter(|cell| cell.shade == Shade::Idle);
     idle.for_each(|cell| cell.text = "·".to_owned());

@@ -19,7 +19,7 @@ use crate::watch::Watch;
 pub struct Recording {
     pub(super) function: Function,
     pub(super) positions: HashMap<Site, Position>,
-    /// The addresses of the problem's buffers: first addresses and sizes in bytes.
+    /// The first address and the size in bytes of each of the problem's buffers.
     pub(crate) buffers: Vec<(u64, u64)>,
     /// The block and warp that were watched, and the device.
     pub watch: Watch,
@@ -147,7 +147,7 @@ impl Request {
 }
 
 impl Recording {
-    /// Returns the simulator's count of a metric for this request alone; `None` if the simulator does not have the
+    /// Returns the simulator's count of a metric for only this request; `None` if the simulator does not have the
     /// metric.
     pub fn counted(&self, request: &Request, metric: &str) -> Option<f64> {
         let mut counters = Counters::new(&self.function);
@@ -198,7 +198,8 @@ impl Recording {
         let (mut groups, mut known): (Vec<Vec<&Request>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());
         for request in self.requests.iter().filter(|request| request.space == space) {
             let source = self.position(request.site).source;
-            // A line of global memory and a row of the banks have 128 bytes each.
+            // A cache line of global memory and a row of shared-memory banks are each 128 bytes, so distances start at
+            // a multiple of 128.
             let first = request.lanes().map(|(_, address)| address).min().unwrap_or(0) / 128 * 128;
             let mut distances = [0; 32];
             request.lanes().for_each(|(lane, address)| distances[lane] = address - first);

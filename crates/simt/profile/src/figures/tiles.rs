@@ -9,7 +9,7 @@ use super::record::Recording;
 pub(super) const TILES: Drawing =
     Drawing { name: "tiles", about: "what a block loads between barriers, and how often it uses it", draw };
 
-/// The limits for the numbers of columns and rows of a grid, and of figures.
+/// The maximum numbers of columns and rows of a grid, and the maximum number of figures.
 const COLUMNS: usize = 32;
 const ROWS: usize = 32;
 const FIGURES: usize = 8;
@@ -98,7 +98,7 @@ fn figure(recording: &Recording, group: &[(u32, Phase<'_>)]) -> Figure {
         let bytes = elements.first().map_or(0, |element| element.bytes);
         let rows = "consecutive elements (rows)";
         grids.push(grid(
-            format!("elements of {bytes} bytes of buffer {buffer}, {rows}: the warp that loads each"),
+            format!("{bytes}-byte elements of buffer {buffer}, {rows}: the warp that loads each"),
             elements,
             loads,
         ));

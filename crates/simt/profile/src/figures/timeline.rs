@@ -77,8 +77,8 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let row = |(warp, cells): (usize, &Vec<[u64; WarpActivity::ALL.len()]>)| {
         let cell = |times: &[u64; WarpActivity::ALL.len()]| {
             let mut times = *times;
-            // Arithmetic surrounds each special function. It counts as special functions if these take at least an
-            // eighth of the time.
+            // Arithmetic surrounds each special function. If special functions take at least an eighth of the time,
+            // this arithmetic counts as special functions.
             let arithmetic = [WarpActivity::Works, WarpActivity::Result].map(|doing| doing as usize);
             let special = WarpActivity::Special as usize;
             let arithmetic_and_special = times[special] + arithmetic.map(|doing| times[doing]).iter().sum::<u64>();

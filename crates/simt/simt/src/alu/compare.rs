@@ -23,7 +23,7 @@ pub struct Compare {
     pub combine: Combine,
     /// Whether that predicate is negated.
     pub negated: bool,
-    /// The registers. The sources are 2 and 3; [`Outcome`] defines the others.
+    /// The registers. Registers 2 and 3 are the sources; [`Outcome`] defines the others.
     pub r: RegisterNumbers,
 }
 
@@ -38,9 +38,9 @@ pub enum Outcome {
     Halves,
     /// `set`: writes a number that represents true. The number is stored in place of register 1.
     Value,
-    /// `set` of pairs of halves: the same for each half.
+    /// `set` of pairs of halves: writes such a number for each half.
     Values,
-    /// `selp`, `slct`: selects register 1 where the test holds, otherwise register 4.
+    /// `selp`, `slct`: selects register 1 if the test holds, otherwise register 4.
     Select32,
     /// `selp`, `slct` on 64-bit registers.
     Select64,

@@ -47,12 +47,12 @@ pub enum Convert {
     Pair { to: R32, upper: R32, lower: R32, spec: Conversion },
     /// To or from 8-bit floating-point numbers.
     Fp8(fp8::Fp8),
-    /// `cvt.pack`: two integers saturated to `bits` bits, below the lowest bits of `rest`.
+    /// `cvt.pack`: two integers, saturated to `bits` bits and placed below the lowest bits of `rest`.
     Pack { to: R32, upper: R32, lower: R32, rest: R32, bits: u8, signed: bool },
 }
 
 impl Convert {
-    /// Runs the instruction on all lanes, if it is one of the most frequent.
+    /// Runs the instruction on all lanes, if it is one of the most frequent instructions.
     #[inline(always)]
     pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
         match *self {

@@ -21,7 +21,8 @@ use crate::regs::{ALL, Pred, R32, R64, Regs};
 use exact::{Format, Rounding};
 
 /// One instruction: the operation, and the numbers of its destination and source registers. If an operation has fewer
-/// sources, the remaining ones repeat the first. All registers have the operation's type, except a test's predicate.
+/// than three sources, the remaining ones repeat the first. All registers have the operation's type, except a test's
+/// predicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Float {
     pub(crate) op: FloatOp,
@@ -141,7 +142,7 @@ pub enum Test {
 }
 
 impl Float {
-    /// Runs the instruction on all lanes, if it is one of the most frequent.
+    /// Runs the instruction on all lanes, if it is one of the most frequent instructions.
     #[inline(always)]
     pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
         let FloatOp::Fast32(op, false) = self.op else {

@@ -190,7 +190,8 @@ macro_rules! kinds {
 /// Runs a row on the lanes of a mask.
 macro_rules! run {
     ($r:ident $regs:ident $mask:ident ($($arg:ident: $A:ty),+) $D:ty, $body:block) => {{
-        // This is not a closure, because some closures remain calls in a function as large as the caller.
+        // This is not a closure, because the compiler does not inline some closures into a function as large as the
+        // caller.
         #[inline(always)]
         fn row($($arg: $A),+) -> $D $body
         let [to, $($arg,)+ ..] = *$r;
@@ -284,7 +285,7 @@ macro_rules! instructions {
 /// of them. The function is small enough to be inlined into the execution loop.
 macro_rules! fast_path {
     ($($row:ident)+) => {
-        /// Runs the instruction on all lanes, if it is one of the most frequent.
+        /// Runs the instruction on all lanes, if it is one of the most frequent instructions.
         #[inline(always)]
         pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
             match self.op {

@@ -12,8 +12,8 @@ pub use table::Op;
 pub struct Logic {
     /// The operation.
     pub op: Op,
-    /// The truth table of `lop3`: bit `4a + 2b + c` is the result for the bits a, b, c. For predicates, the negated
-    /// sources: bit 0 for the first.
+    /// The truth table of `lop3`: bit `4a + 2b + c` is the result for the bits a, b, c. For predicates, a mask of the
+    /// negated sources; bit 0 stands for the first source.
     pub table: u8,
     /// The registers: the result, then the operands.
     pub r: RegisterNumbers,

@@ -11,7 +11,7 @@ use super::{Counters, Events, METRICS, Metric};
 #[derive(Debug, Clone)]
 pub struct SiteCounters {
     all: Counters,
-    /// For each instruction, as numbered by [`Counters`]: the events that do not follow from its number of executions.
+    /// For each instruction, in the order of [`Counters`]: the events that do not follow from the number of executions.
     events: Vec<Events>,
 }
 
@@ -47,7 +47,7 @@ impl SiteCounters {
         sites.filter(|site| self.all.executed_at(*site).is_some_and(|(warps, _)| warps > 0))
     }
 
-    /// Counts with the whole launch's counters, and adds the counted events to an instruction.
+    /// Runs `count` on the counters of the whole launch, and also adds the counted events to those of the instruction.
     fn count(&mut self, site: Site, count: impl FnOnce(&mut Counters)) {
         let before = std::mem::take(&mut self.all.events);
         count(&mut self.all);

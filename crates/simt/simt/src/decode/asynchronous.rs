@@ -99,8 +99,8 @@ impl<'d> Decoder<'d, '_, '_> {
         found.map(|found| found.ok_or_else(|| self.unsupported_form())).transpose()
     }
 
-    /// Returns the mbarrier and the destination blocks of a copy, as far as the instruction has them. `rest` has the
-    /// operands that follow the copy's addresses.
+    /// Returns the mbarrier and the destination blocks of a copy, if the instruction names them. `rest` yields the
+    /// operands after the copy's addresses.
     fn recipients(&mut self, mut rest: impl Iterator<Item = &'d Operand<'d>>) -> Decoded<Recipients> {
         let mbarrier = if self.has(COMPLETES) { rest.next() } else { None };
         let multicast = if self.has("multicast::cluster") { rest.next() } else { None };
@@ -111,7 +111,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// `cp.async.bulk.dst.src ... [dst], [src], size{, [mbarrier]}{, ctaMask}{, policy}`, `cp.reduce.async.bulk` with
-    /// the same operands, and the instructions on groups of bulk copies.
+    /// the same operands, and the instructions that commit groups of bulk copies or wait for them.
     pub(super) fn bulk(&mut self) -> Decoded<Op> {
         let reads = self.has("read");
         let group = |op| Ok(Op::Memory(Memory::AsyncGroup(Group::Bulk, op, reads)));
@@ -143,8 +143,8 @@ impl<'d> Decoder<'d, '_, '_> {
         }))))
     }
 
-    /// `cp.async.bulk.tensor.dim.dst.src ... [dst], [map, {c}], [mbarrier]{, ctaMask}{, policy}`; from shared memory
-    /// `[map, {c}], [src]{, policy}`.
+    /// `cp.async.bulk.tensor.dim.dst.src ... [dst], [map, {c}], [mbarrier]{, ctaMask}{, policy}`. For a copy from
+    /// shared memory, the operands are `[map, {c}], [src]{, policy}`.
     fn tensor(&mut self) -> Decoded<Op> {
         let loads = self.has(COMPLETES);
         let ([first, second], rest) = self.first()?;
@@ -236,7 +236,7 @@ impl<'d> Decoder<'d, '_, '_> {
             }
             (_, [to, from, size]) => {
                 if self.number(size)? != 128 {
-                    return Err(self.invalid("a tensor map has 128 bytes"));
+                    return Err(self.invalid("a tensor map is 128 bytes"));
                 }
                 MapEdit::Copy { to: self.address_in(Some("global"), to)?, from: self.address_in(Some("shared"), from)? }
             }

@@ -16,7 +16,7 @@ use crate::operands::{Found, VariableUse};
 use ptx::opcode::type_bytes;
 use simt_isa::Registers;
 
-/// The maximum number of registers of one width per function, because every running warp allocates all of them.
+/// The limit on a function's registers of one width, because every running warp allocates all of them.
 const MAX_REGISTERS: u32 = 1 << 16;
 
 /// A declared register.
@@ -27,7 +27,7 @@ pub(crate) struct Declared<'m> {
     pub(crate) bits: u32,
     /// The declared type.
     pub(crate) ty: &'m str,
-    /// The number of elements, which have consecutive registers; 1 unless the register is a vector.
+    /// The number of elements, which occupy consecutive registers; 1 unless the register is a vector.
     pub(crate) vector: u32,
 }
 

@@ -95,7 +95,7 @@ impl Decoder<'_, '_, '_> {
             (Type::Int(..), to) => to.is_float(),
             _ => false,
         };
-        // Between 16-bit formats, ptxas accepts no modifier for rounding to nearest.
+        // Between 16-bit formats, ptxas does not require a modifier for rounding to nearest.
         let is_optional = from.is_float() && to.is_float() && (from.bits(), to.bits()) == (16, 16);
         if rounding.is_none() && loses && !is_optional {
             return Err(self.invalid(format!("`{opcode}` needs a rounding modifier: it loses bits")));

@@ -210,7 +210,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// Rejects a name that is not a register where only registers can be read.
+    /// Rejects a name that is not a register if only registers can be read.
     fn check_name(&self, expected: Expected, ty: Option<&str>, name: &str) -> Decoded<()> {
         let is_float = ty.map(class) == Some(Class::Float);
         let (is_taken, message) = if is_special(name) {

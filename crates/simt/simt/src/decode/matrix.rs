@@ -18,7 +18,7 @@ use crate::memory::Region;
 use crate::observe::AsyncGroup;
 use crate::regs::LANES;
 
-/// The layout of A, and of a B that is narrower than A is high.
+/// The layout of A. In a flat product (`m8n32k16`), which is stored transposed, this is the layout of B.
 const A: Layout = Layout::Operand { tile: 16 };
 const B: Layout = Layout::Operand { tile: 8 };
 
@@ -270,7 +270,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 }
 
-/// Returns whether a product is wider than high: `m8n32k16`.
+/// Returns whether a product is wider than it is high: `m8n32k16`.
 fn is_flat([m, n, _]: Sides) -> bool {
     m < n
 }

@@ -107,8 +107,8 @@ impl<'d> Decoder<'d, '_, '_> {
         self.known(&[("v2", 2), ("v4", 4), ("v8", 8), ("b128", 2)])
     }
 
-    /// Rejects an access size that the opcode does not allow. Accesses of 32 bytes need global memory; only they can
-    /// have an eviction priority in the L2 cache.
+    /// Rejects an access size that the opcode does not allow. Only global memory supports 32-byte accesses, and only
+    /// these accesses can have an eviction priority in the L2 cache.
     fn check_size(&self) -> Decoded<()> {
         let elements = self.known(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
         let bytes = elements * type_bytes(self.last()).unwrap_or(1);
@@ -151,7 +151,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// Returns what the opcode orders; `scope` is the default if the opcode names no scope.
+    /// Returns the memory order of the opcode. `semantics` and `scope` apply if the opcode does not name them.
     fn order(&self, semantics: Semantics, scope: Scope) -> Order {
         let semantics = self.known(&SEMANTICS).unwrap_or(semantics);
         let scope = match semantics {
@@ -200,7 +200,7 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Memory::Store(Store { address, width, order, bytes: width.bytes() * from.len() as u32, from }))
     }
 
-    /// Decodes an access to 16 bytes as a single value.
+    /// Decodes a 16-byte access to a single value.
     fn whole(&mut self, op: WideOp, at: &Operand<'_>, to: Box<[Destination]>, operand: Box<[Reg]>) -> Decoded<Memory> {
         Ok(Memory::Atomic(Box::new(Atomic {
             address: self.space_address(at)?,

@@ -164,7 +164,7 @@ impl Decoder<'_, '_, '_> {
     }
 }
 
-/// Returns the kind of a register as a whole, with all its parts.
+/// Returns the operand kind of a whole register.
 fn whole(bits: u32) -> OperandKind {
     let wide = bits == 64;
     OperandKind { ty: if wide { "b64" } else { "b32" }, wide }

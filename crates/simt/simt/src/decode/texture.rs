@@ -9,7 +9,7 @@ use crate::code::{R64, Reg};
 use crate::memory::Memory;
 use crate::memory::texture::{Boundary, Geometry, Query, Reduction, Texture, TextureOp, ValueType};
 
-/// The number of sides, whether there are layers, and whether it is a cube.
+/// For each geometry: the number of sides, whether the image has layers, and whether it is a cube.
 #[rustfmt::skip]
 const GEOMETRIES: [(&str, Geometry); 7] = {
     const fn of(sides: usize, layered: bool, cube: bool) -> Geometry {
@@ -190,7 +190,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let (ty, width) = types.next().ok_or_else(|| self.unsupported_form())?;
         let vector = self.known(&[("v2", 2), ("v4", 4)]);
         if width.bytes() as usize * vector.unwrap_or(1) > 16 {
-            return Err(self.invalid("an access can have at most 16 bytes"));
+            return Err(self.invalid("an access can be at most 16 bytes"));
         }
         let boundary = self.word(&BOUNDARIES)?;
         let [first, second] = self.exactly()?;

@@ -1,4 +1,4 @@
-//! Instructions on the lanes of a warp together.
+//! Instructions that the lanes of a warp execute together.
 
 use ptx::ast::Operand;
 

@@ -10,7 +10,7 @@ use crate::layout::{MAX_CONSTANT, layout};
 
 type Checked = Result<(), LowerError>;
 
-/// The numbers of all targets, as in `sm_75`.
+/// The numbers of all targets, such as 75 for `sm_75`.
 const TARGETS: [u32; 33] = [
     10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103,
     107, 110, 120, 121, 130,
@@ -99,7 +99,8 @@ fn target(module: &Module<'_>, text: &str) -> Checked {
         }
     }
     let (major, minor) = module.version;
-    // Versions newer than the simulator's are accepted, because the features that the module uses may be unchanged.
+    // PTX versions newer than `ptx::version::NEWEST` are accepted, because the features that the module uses may be
+    // unchanged.
     if !ptx::version::exists(module.version) && module.version < ptx::version::NEWEST {
         let first = module.target.first().map_or(0, |name| place(name) as usize);
         let at = text.get(..first).and_then(|head| head.rfind(".version"));

@@ -65,13 +65,13 @@ pub(crate) fn packed(element: Element) -> usize {
 pub(crate) enum Layout {
     /// An operand: elements that are adjacent along k share a register.
     Operand {
-        /// The rows of a tile, 16 for A and 8 for B. Each tile has separate registers.
+        /// The number of rows of a tile: 16 for A and 8 for B. Each tile occupies separate registers.
         tile: usize,
     },
     /// Sums: a lane holds two adjacent elements of a row.
     Sum,
     /// An operand of `mma.m8n8k4` with `f16`, for four products. With `row_per_lane`, each lane holds a row of A or a
-    /// column of B; otherwise each slot does.
+    /// column of B; otherwise, the same slot of four lanes holds one.
     Quads { row_per_lane: bool },
     /// The sums of `mma.m8n8k4` with `f16`.
     QuadSum,

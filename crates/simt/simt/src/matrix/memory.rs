@@ -8,8 +8,8 @@ use crate::observe::AccessKind;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, R32, Reg, Regs};
 use crate::vectors::Portable;
 
-/// `ldmatrix`, `stmatrix`: matrices of eight rows of 16 bytes. Eight consecutive lanes hold the addresses of one
-/// matrix's rows.
+/// `ldmatrix`, `stmatrix`: matrices of eight 16-byte rows. Eight consecutive lanes hold the addresses of one matrix's
+/// rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
     /// The address.
@@ -124,13 +124,14 @@ pub struct Tile {
     pub address: Address,
     /// Whether the matrix is written to memory.
     pub stores: bool,
-    /// The distance between consecutive rows or columns, in elements; `None` if the matrix is contiguous.
+    /// The distance in memory between the starts of consecutive rows or columns, in elements; `None` if the matrix is
+    /// contiguous.
     pub stride: Option<R32>,
-    /// The fragment, whose lines are its rows.
+    /// The fragment. Its rows are called lines here.
     pub fragment: Fragment,
     /// The number of elements in a line of the fragment.
     pub columns: usize,
-    /// The number of consecutive elements in memory.
+    /// The number of elements that are contiguous in memory, which is the default stride.
     pub consecutive: usize,
     /// The divisor of the stride: 32 for single bits, otherwise 1.
     pub elements: u32,

@@ -34,7 +34,7 @@ pub struct Product {
 pub enum Arithmetic {
     /// Floating-point numbers, rounded after each step of `step` elements.
     Float {
-        /// The number of elements of a row in a step; at most the whole row.
+        /// The number of elements of a row that one step adds; at most the whole row.
         step: usize,
     },
     /// `mma.sync` of 8-bit numbers, in this order: elements 0 and 1 of each four, then elements 2 and 3, then the
@@ -134,7 +134,7 @@ impl Multiply {
 }
 
 impl Product {
-    /// Adds the product of A (row-major) and B (column-major) to `c`. For a sparse A, `chosen` has the columns of its
+    /// Adds the product of A (row-major) and B (column-major) to `c`. For a sparse A, `chosen` holds the columns of its
     /// elements.
     #[inline(always)]
     pub fn add(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
@@ -144,7 +144,7 @@ impl Product {
                     Arithmetic::TwoSteps => element.number_as_half(bits),
                     _ => element.number(bits),
                 };
-                // A tile has zeros beyond the end of an operand, so lines of zeros take a shortcut.
+                // A tile is padded with zeros beyond the end of an operand, so lines of zeros take a shortcut.
                 let numbers = |element: Element, all: &[u64]| -> (Vec<Number>, Vec<Line>) {
                     let mut numbers = Vec::with_capacity(all.len());
                     let lines = all.chunks(self.k).map(|line| {

@@ -49,7 +49,7 @@ pub struct SharedOperand {
     pub transposed: bool,
 }
 
-/// Bytes per row of an operand. Rows of B have twice this size if A is sparse.
+/// Bytes per row of an operand. Rows of B are twice this size if A is sparse.
 const ROW: usize = 32;
 
 /// The number of bytes that are contiguous in every layout.
@@ -63,7 +63,7 @@ struct Descriptor {
     leading: u64,
     /// The stride dimension's byte offset.
     stride: u64,
-    /// The offset of the swizzle pattern's start, in rows of 128 bytes.
+    /// The offset of the swizzle pattern's start, in 128-byte rows.
     base: u64,
     /// Bytes per row of the swizzle pattern; 16 without swizzling.
     width: u64,
@@ -81,7 +81,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the address of byte `column` of row `row`. In a `transposed` matrix, each element has two bytes.
+    /// Returns the address of byte `column` of row `row`. In a `transposed` matrix, each element is two bytes.
     fn address(&self, row: u64, column: u64, transposed: bool) -> u64 {
         let Self { width, .. } = *self;
         // Eight lines of `width` bytes form a block.
@@ -94,14 +94,14 @@ impl Descriptor {
             _ => (self.leading, self.stride),
         };
         let at = self.start + line % 8 * width + line / 8 * block + position / width * chunk + position % width;
-        // The swizzle pattern spans `width / 16` lines of 128 bytes and permutes their 16-byte chunks.
+        // The swizzle pattern spans `width / 16` 128-byte lines and permutes their 16-byte chunks.
         let pattern = (at >> 7).wrapping_sub(self.base) & (width / 16 - 1);
         at ^ pattern << 4
     }
 }
 
 impl SharedOperand {
-    /// Returns the elements of `rows`, which have `row_bytes` bytes each.
+    /// Returns the elements of `rows`, each `row_bytes` bytes long.
     fn fetch(
         self,
         env: &mut Env<'_, '_>,

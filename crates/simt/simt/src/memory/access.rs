@@ -15,7 +15,7 @@ use ptx::ast::Space;
 /// The properties of an instruction's access to memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// The bytes of each lane, a power of two and the required alignment.
+    /// The number of bytes that each lane accesses: a power of two, which is also the required alignment.
     pub(crate) bytes: u32,
     /// The kind that the observer receives.
     pub(crate) kind: AccessKind,
@@ -118,7 +118,7 @@ pub(crate) trait MemoryOp {
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>);
 }
 
-/// Runs an instruction on the lanes of `mask`, which is not empty, and leaves their addresses in `at`.
+/// Runs an instruction on the lanes of `mask`, which is not empty, and stores the lanes' addresses in `at`.
 #[inline(always)]
 pub(super) fn run<V: Vectors, P: MemoryOp>(
     vectors: V,
@@ -224,7 +224,7 @@ fn in_any_allocation<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, lanes: &Lanes<'
 }
 
 /// Returns the space of one address of an instruction whose addresses are in several spaces. `ld.global` can also read
-/// constants, because their window is in global memory on a GPU (seen on an H200).
+/// constants, because their window is in global memory on a GPU (observed on an H200).
 fn region_of(address: &Address, at: u64) -> Region {
     match (address.region, Region::of(at)) {
         (Region::Global, Region::Const) | (Region::Generic, _) => Region::of(at),
@@ -314,9 +314,9 @@ impl<'m> Recent<'m> {
         Some(found)
     }
 
-    /// Prefetches the memory that the next warp will access with this instruction, if its address advances by the same
-    /// distance as for the last warps. The CPU's prefetcher cannot do so: to the CPU, all simulated loads are one
-    /// instruction, and their addresses have no pattern.
+    /// Prefetches the memory that the next warp will access with this instruction, if the instruction's address
+    /// advances by the same distance as between the last two warps. The CPU's prefetcher cannot do so: to the CPU, all
+    /// simulated loads are one instruction, and their addresses have no pattern.
     #[inline(always)]
     fn prefetch<P>(&mut self, op: &P, allocation: &Allocation, address: u64) {
         let place = &mut self.at[std::ptr::from_ref(op).addr() / align_of::<u64>() % PLACES];

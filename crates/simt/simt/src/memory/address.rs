@@ -94,7 +94,7 @@ impl Address {
 
     #[inline(always)]
     pub(crate) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
-        // These are loops because `map` on an array of this size remains a call for each element.
+        // These are loops because the compiler does not inline the closure of `map` on an array of this size.
         match self.base {
             Reg::R64(base) => {
                 let offset = i64::from(self.offset) as u64;

@@ -1,5 +1,5 @@
-//! Instructions with addresses as values: `cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy` (PTX ISA §9.7.9.17
-//! to §9.7.9.24).
+//! Instructions that compute with addresses: `cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy` (PTX ISA
+//! §9.7.9.17 to §9.7.9.24).
 
 use super::WINDOW_BYTES;
 use super::address::Region;

@@ -17,7 +17,7 @@ use crate::alu::modifiers::Modifiers;
 use crate::observe::{AccessKind, Order};
 use crate::regs::{LANES, Reg, Regs};
 
-/// The operation of an atomic on the value in memory. A suffix is the type that the operation depends on.
+/// The operation of an atomic on the value in memory. If the operation depends on the type, a suffix names the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the operations")]
 pub enum AtomicOp {
@@ -71,8 +71,8 @@ pub struct Atomic {
     /// Whether the instruction only counts: it adds 1 to a word of shared memory, and no instruction reads the old
     /// value.
     ///
-    /// For compute capability 8.0 and newer, `ptxas` compiles the instruction to `ATOMS.POPC.INC` (seen with 13.5, up
-    /// to sm_120), which counts the lanes that add to a word and adds their number at once.
+    /// For compute capability 8.0 and newer, `ptxas` compiles the instruction to `ATOMS.POPC.INC` (observed with
+    /// version 13.5, up to sm_120). `ATOMS.POPC.INC` counts the lanes that add to a word and adds their number at once.
     pub only_counts: bool,
     /// The value that `cas` writes; `operand` is the value that it compares with.
     pub new: Option<Reg>,

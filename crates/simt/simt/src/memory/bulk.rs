@@ -36,7 +36,7 @@ pub struct Recipients {
 pub enum BulkSource {
     /// Memory, and the register with the number of bytes.
     Memory(Address, R32),
-    /// Registers, each with this number of bytes.
+    /// Registers that hold this number of bytes each.
     Registers(Box<[Reg]>, u32),
 }
 
@@ -90,7 +90,7 @@ impl Reach<'_, '_, '_> {
         let mut objects = Vec::from_iter(mbarrier.as_ref().map(|mbarrier| self.object(mbarrier, lane)).transpose()?);
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
         if let Some(ranks) = multicast.map(|ranks| self.regs.get32(ranks)[lane]) {
-            // The same offset in each of the blocks, and the mbarrier at the same offset.
+            // Each destination block receives the data at the same offset, and has its mbarrier at the same offset.
             let all = || (0..32).filter(|rank| ranks >> rank & 1 != 0);
             let copies = all().flat_map(|rank| {
                 pieces.iter().map(move |piece| Piece { to: Place::Shared(rank, piece.to.at()), ..*piece })

@@ -19,8 +19,8 @@ pub(crate) const RANK_UNIT: u64 = 1 << 24;
 /// The shared memory of a cluster's blocks, and the asynchronous operations that they have issued.
 #[derive(Debug, Default)]
 pub struct Cluster {
-    /// The shared memory of each block, by rank. That of the executing block is in [`Env::shared`] instead, except
-    /// while an asynchronous operation is executed.
+    /// The shared memory of each block, by rank. The executing block's shared memory is in [`Env::shared`] instead,
+    /// except while an asynchronous operation is executed.
     pub(crate) shared: Vec<SharedMemory>,
     /// A mask of the blocks that have exited.
     pub(crate) exited: u32,
@@ -73,8 +73,8 @@ impl Cluster {
         self.in_flight.warps() / (self.shared.len() as u32).max(1)
     }
 
-    /// Resets the cluster. `poison` gives a number of bytes and a generator: that many bytes of each block's shared
-    /// memory become random. All other shared memory becomes zero.
+    /// Resets the cluster. `poison` is a number of bytes and a random generator: this number of bytes of each block's
+    /// shared memory becomes random. All other shared memory becomes zero.
     pub(crate) fn begin(&mut self, poison: Option<(u64, fastrand::Rng)>) {
         self.clock = 0;
         match poison {

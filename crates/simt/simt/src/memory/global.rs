@@ -26,8 +26,8 @@ use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 const FIRST: u64 = 0x0000_0002_0000_0000;
 /// The number of users of memory with distinct address ranges.
 const USERS: u64 = 32;
-/// The size of a user's address range. Caches and DRAM are divided by powers of two and by multiples of 3, 5, 7 and 11,
-/// so effects that depend on the address are the same for every user.
+/// The size of a user's address range. Caches and DRAM are divided by powers of two and by multiples of 3, 5, 7 and 11.
+/// So effects that depend on the address are the same for every user.
 const USER_BYTES: u64 = (1 << 30) * 3 * 5 * 7 * 11;
 /// The end of the addresses for allocations, where the windows of the other spaces start.
 const END: u64 = SHARED_WINDOW;
@@ -85,7 +85,7 @@ impl Words {
         let layout = Layout::array::<AtomicU64>(words.max(1).checked_add(align / 8)?).ok()?;
         // SAFETY: the layout has a size of at least one word.
         let allocated = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        // SAFETY: the layout has `align` bytes more than the words.
+        // SAFETY: the allocation is `align` bytes larger than the words, so it contains all words after the alignment.
         let start = unsafe { allocated.add(allocated.align_offset(align)) };
         let owner = Owner::Words(allocated, layout);
         Some(Self { words: NonNull::slice_from_raw_parts(start.cast(), words), owner })
@@ -245,8 +245,8 @@ impl GlobalMemory {
     }
 
     /// Maps memory of the host program into the address space of kernels at the same addresses: page-locked or managed
-    /// host memory. Returns the address of `memory` rounded down to a multiple of 8, which [`GlobalMemory::free`] takes
-    /// to unmap the memory. Returns `None` when a part of the memory is already mapped or overlaps the device's
+    /// host memory. Returns the address of `memory` rounded down to a multiple of 8, with which [`GlobalMemory::free`]
+    /// unmaps the memory. Returns `None` when a part of the memory is already mapped or overlaps the device's
     /// addresses.
     ///
     /// # Safety

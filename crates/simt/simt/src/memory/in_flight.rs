@@ -17,11 +17,11 @@ use crate::vectors::Portable;
 pub(crate) struct InFlight {
     /// The operations of each warp, in the order of issue.
     jobs: Vec<Vec<Job>>,
-    /// Counts up when an operation is issued or completes, or when an mbarrier changes.
+    /// A counter that increases when an operation is issued or completes, or when an mbarrier changes.
     pub(crate) changes: u64,
-    /// The mbarrier that each warp has last waited for in vain.
+    /// The mbarrier that each warp last waited for without success.
     pub(super) awaited: Vec<Option<(u32, u64)>>,
-    /// Whether the last wait was in vain, so that the warp yields to others.
+    /// Whether the last wait was unsuccessful, so that the warp yields to others.
     pub(crate) yields: bool,
     /// Buffers for the pieces of further operations.
     spare: Vec<Vec<Piece>>,
@@ -229,8 +229,9 @@ impl Cluster {
         })
     }
 
-    /// Returns the operations in flight that read or write the shared memory of a block, whose number is `block`: the
-    /// instruction that issued each, its warp in the cluster, and its lanes.
+    /// Returns the operations in flight that read or write the shared memory of a block, whose number is `block`. For
+    /// each, the result contains the instruction that issued it, its warp in the cluster, its lanes, and the mistake to
+    /// report.
     pub(crate) fn unfinished_operations(&self, rank: u32, block: u64) -> Vec<(Site, usize, u32, Mistake)> {
         let all = self.in_flight.jobs.iter().enumerate();
         let all = all.flat_map(|(warp, jobs)| jobs.iter().map(move |job| (warp, job)));

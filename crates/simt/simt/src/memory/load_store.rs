@@ -56,7 +56,7 @@ pub struct Load {
     pub signed: bool,
     /// `.weak`, `.volatile`, `.relaxed`, `.acquire` or `.mmio`, and the scope.
     pub order: Order,
-    /// The number of bytes of a lane, for all elements.
+    /// The number of bytes that each lane accesses, for all elements.
     pub bytes: u32,
     /// The destination registers, one for each element.
     pub to: Box<[Destination]>,
@@ -71,7 +71,7 @@ pub struct Store {
     pub width: Width,
     /// `.weak`, `.volatile`, `.relaxed`, `.release` or `.mmio`, and the scope.
     pub order: Order,
-    /// The number of bytes of a lane, for all elements.
+    /// The number of bytes that each lane accesses, for all elements.
     pub bytes: u32,
     /// The source registers, one for each element.
     pub from: Box<[Reg]>,
@@ -132,7 +132,7 @@ impl Load {
         }
     }
 
-    /// Reads one element at `offset` from the address. `step` is the number of bytes of each lane.
+    /// Reads one element at `offset` from the address. `step` is the total number of bytes that a lane accesses.
     #[inline(always)]
     fn read_one<W: Word, S: Storage>(
         &self,
@@ -145,8 +145,8 @@ impl Load {
     ) {
         match to {
             Destination::Nowhere => {}
-            // This reads directly into the register. Values that are written individually and immediately read as a
-            // vector would stall the CPU.
+            // This reads directly into the register, because the CPU stalls if it reads a vector right after its
+            // elements were written individually.
             Destination::R32 { reg, .. } if W::BYTES == 4 => {
                 let to = bytemuck::cast_mut(&mut regs.r32[reg.0 as usize]);
                 memory.read::<W>(lanes, offset, step, to);
@@ -297,7 +297,7 @@ impl Store {
     }
 }
 
-/// Writes one element at `offset` from the address. `step` is the number of bytes of each lane.
+/// Writes one element at `offset` from the address. `step` is the total number of bytes that a lane accesses.
 #[inline(always)]
 fn write_one<W: Word, S: Storage>(
     regs: &Regs<'_>,

@@ -13,7 +13,7 @@ pub struct LocalMemory {
 }
 
 impl LocalMemory {
-    /// Returns the number of bytes of each thread.
+    /// Returns the size of each thread's local memory in bytes.
     pub(crate) fn len(&self) -> u32 {
         (self.words.len() / LANES * 4) as u32
     }

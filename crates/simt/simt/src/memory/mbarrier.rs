@@ -1,8 +1,11 @@
 //! `mbarrier`: barriers that are objects in shared memory, and count arrivals and bytes (PTX ISA §9.7.13.15).
 //!
-//! The bits of an object are opaque to programs. In the simulator they are, from the lowest: 20 bits for the expected
-//! arrivals of a phase, 20 for the pending arrivals, 21 for the pending bytes (signed), one for the phase's parity, and
-//! 2 for a tag that distinguishes an object from other bytes.
+//! The bits of an object are opaque to programs. In the simulator they are, from the lowest:
+//! - 20 bits for the expected arrivals of a phase,
+//! - 20 bits for the pending arrivals,
+//! - 21 bits for the pending bytes (signed),
+//! - 1 bit for the phase's parity,
+//! - 2 bits for a tag that distinguishes an object from other bytes.
 
 use super::address::Address;
 use super::cluster::{Cluster, Place, Reach};
@@ -106,7 +109,7 @@ impl State {
         TAG | u64::from(self.expected) | u64::from(self.pending) << 20 | bytes << 40 | u64::from(self.parity) << 61
     }
 
-    /// Ends the phase if no arrivals and bytes are pending.
+    /// Ends the phase if no arrivals or bytes are pending.
     fn end_phase(&mut self) {
         if self.pending == 0 && self.bytes == 0 {
             self.parity ^= 1;

@@ -19,7 +19,7 @@ pub(crate) struct Lanes<'a> {
 }
 
 impl<'a> Lanes<'a> {
-    /// Creates the lanes of an access of `bytes` bytes each.
+    /// Creates the lanes of an access of `bytes` bytes per lane.
     #[inline(always)]
     pub(crate) fn new(vectors: impl Vectors, at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
         Self { at, mask, patterns: if mask == ALL { vectors.patterns(at, bytes) } else { None } }
@@ -59,7 +59,7 @@ pub(crate) trait Storage {
     /// Writes a value for one lane.
     fn set<W: Word>(&mut self, lane: usize, at: u64, value: W);
 
-    /// Replaces a value by the result of `new`, and returns the old value.
+    /// Replaces a value with the result of `new`, and returns the old value.
     #[inline(always)]
     fn update<W: Word>(&mut self, lane: usize, at: u64, mut new: impl FnMut(W) -> W) -> W {
         let old = self.get(lane, at);
@@ -121,7 +121,7 @@ pub(crate) trait Storage {
             self.half(patterns[0], 0, at[0] + offset, low);
             self.half(patterns[1], HALF, at[HALF] + offset, high);
         } else if lanes.mask == ALL {
-            // This is not a closure because some closures remain calls when they are inlined into a large function.
+            // This is not a closure, because the compiler does not inline some closures into a large function.
             for lane in 0..LANES {
                 values[lane] = self.get(lane, at[lane] + offset);
             }

@@ -84,7 +84,7 @@ pub(crate) trait Word: Pod + Default + PartialEq {
         }
     }
 
-    /// Replaces the value by the result of `new` in one atomic step, and returns the old value.
+    /// Replaces the value with the result of `new` in one atomic step, and returns the old value.
     #[inline]
     fn update(words: &[AtomicU64], at: u64, mut new: impl FnMut(Self) -> Self) -> Self {
         let (word, shift) = (&words[(at / 8) as usize], at % 8 * 8);

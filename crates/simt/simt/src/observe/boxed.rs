@@ -7,7 +7,7 @@ use super::{
     Site, Step, WarpId,
 };
 
-/// An [`Observer`] that can be chosen at run time. Each method is the method of the same name of [`Observer`].
+/// An [`Observer`] that can be chosen at run time. Each method corresponds to the [`Observer`] method of the same name.
 ///
 /// ```
 /// use simt::observe::{Boxed, DynObserver, Step};

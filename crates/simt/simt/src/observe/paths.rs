@@ -11,7 +11,7 @@ pub struct Path {
     pub site: Site,
     /// The lanes. Lanes that are also in an entry above are elsewhere and return to this entry.
     pub lanes: u32,
-    /// The program counter where the lanes stop and wait for the lanes of the entries below;
+    /// The program counter at which the lanes stop and wait for the lanes of the entries below;
     /// [`NEVER`](crate::code::NEVER) if they run to the end.
     pub reconverges_at: u32,
     /// What the lanes wait for.
@@ -31,7 +31,7 @@ pub enum Waits {
     Warp(u32),
 }
 
-/// Appends the entries of a stack, the lowest first.
+/// A function that appends the entries of a stack, the lowest first.
 pub(crate) struct Paths<'a>(pub(crate) &'a dyn Fn(&mut Vec<Path>));
 
 impl fmt::Debug for Paths<'_> {

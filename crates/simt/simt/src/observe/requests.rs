@@ -22,7 +22,7 @@ impl Requests {
     /// All blocks run on one host thread, so the calls are in execution order.
     pub const ONE_THREAD: Self = Self(1 << 5);
     /// The launch continues after an invalid access: out of bounds, misaligned, or a write to constants. The access of
-    /// that lane is skipped, and a load gives the lane [`POISON`](crate::memory::POISON).
+    /// that lane is skipped; if it is a load, the lane receives [`POISON`](crate::memory::POISON).
     pub const SKIPS: Self = Self(1 << 6);
 
     /// Returns the union of this set and another.

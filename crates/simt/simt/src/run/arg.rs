@@ -52,7 +52,7 @@ impl<T> From<Buffer<T>> for Arg {
 }
 
 impl Arg {
-    /// Returns the 8-byte words at multiples of 8 in parameter memory, which may be addresses.
+    /// Returns the 8-byte words at multiples of 8 in parameter memory, which may hold addresses.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         self.bytes().as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()

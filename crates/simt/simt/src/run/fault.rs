@@ -68,7 +68,7 @@ pub struct OtherThread {
     pub block: [u32; 3],
     /// The coordinates of the thread in that block.
     pub thread: [u32; 3],
-    /// The line number in the PTX of the thread's position, from 1.
+    /// The line number in the PTX of the thread's instruction, from 1.
     pub ptx_line: u32,
     /// The text of that line.
     pub ptx: String,
@@ -95,7 +95,7 @@ pub enum FaultKind {
     DivergentBarrier {
         /// The lanes that have arrived.
         here: u32,
-        /// The lanes that have not.
+        /// The lanes that have not arrived.
         elsewhere: u32,
     },
     /// The number or count of a barrier is out of range.

@@ -74,13 +74,13 @@ impl Position {
     /// Returns the places of several instructions.
     ///
     /// # Panics
-    /// Panics if the kernel's program does not have one of them.
+    /// Panics if the kernel's program does not contain one of the instructions.
     pub fn of_all(function: &Function, sites: &[Site]) -> Vec<Self> {
         Self::of_chains(function, sites.iter().map(std::slice::from_ref))
     }
 
     /// Returns the places of several instructions. Each chain is an instruction followed by the calls that led there,
-    /// innermost first. A chain may have no calls.
+    /// innermost first. A chain can consist of only the instruction.
     pub fn of_chains<'s>(function: &Function, chains: impl Iterator<Item = &'s [Site]>) -> Vec<Self> {
         let (text, program) = (&function.module.ptx, &function.program);
         let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());

@@ -140,15 +140,16 @@ impl Instance {
 
     /// Returns a variable as a buffer for [`Simulator::read`] and [`Simulator::write`]. The name is the name in the
     /// text, the demangled name, or an unambiguous part of the demangled name. With elements of type `u8`, the buffer
-    /// is the bytes of the variable.
+    /// contains the bytes of the variable.
     ///
     /// Kernels see a write to a constant from the next launch on. The buffer's address is in global memory; kernels
     /// that get the address as an argument can read and write the variable there.
     ///
     /// # Errors
-    /// Returns [`InstanceError::NoSuchVariable`] when the module has no variable of this name,
-    /// [`InstanceError::AmbiguousVariable`] when the name is part of several names, and [`InstanceError::Element`] when
-    /// the size of the variable is not a multiple of the element size.
+    /// Returns one of these errors:
+    /// - [`InstanceError::NoSuchVariable`] when the module has no variable of this name.
+    /// - [`InstanceError::AmbiguousVariable`] when the name is part of several names.
+    /// - [`InstanceError::Element`] when the size of the variable is not a multiple of the element size.
     pub fn variable<T: Element>(&self, name: &str) -> Result<Buffer<T>, InstanceError> {
         let variables = self.module.text.variables.iter().zip(&self.placed.addresses);
         let variables = variables.filter_map(|(variable, address)| Some((variable.as_ref()?, *address)));

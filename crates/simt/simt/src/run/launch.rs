@@ -388,10 +388,11 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// Before the kernel runs, returns [`LaunchError::Geometry`] when no GPU supports the launch or the kernel was not
-    /// compiled for it, [`LaunchError::Arguments`] when the arguments do not match the parameters,
-    /// [`LaunchError::Variable`] when there is no memory for a variable of the module, and [`LaunchError::Instance`]
-    /// when the kernel's instance was unloaded or belongs to another simulator.
+    /// Before the kernel runs, returns one of these errors:
+    /// - [`LaunchError::Geometry`] when no GPU supports the launch, or the kernel was not compiled for it.
+    /// - [`LaunchError::Arguments`] when the arguments do not match the parameters.
+    /// - [`LaunchError::Variable`] when there is no memory for a variable of the module.
+    /// - [`LaunchError::Instance`] when the kernel's instance was unloaded or belongs to another simulator.
     ///
     /// Returns [`LaunchError::Fault`] when the kernel faults, runs for longer than
     /// [`Config::max_instructions`](crate::Config::max_instructions) or waits forever.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::memory::AccessFault;
 use number::{float, integer};
 
-/// The largest number of arguments. Further conversions are printed as they are in the format.
+/// The largest number of arguments. Further conversions are printed as they appear in the format.
 const MAX_ARGUMENTS: u32 = 32;
 /// The largest width and precision; larger values are clamped.
 const MOST: u64 = 1 << 15;

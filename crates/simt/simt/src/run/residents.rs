@@ -47,7 +47,7 @@ struct Stuck {
 struct Idleness {
     /// The number of host threads that have blocks.
     threads: usize,
-    /// Counts up with each progress of a host thread.
+    /// A counter that increases whenever a host thread makes progress.
     generation: u64,
     /// The number of host threads whose blocks have made no progress in this generation.
     still: usize,
@@ -62,7 +62,7 @@ impl<'a> Blocks<'a> {
             schedule,
             next: AtomicU64::new(0),
             // Small enough that all threads end together, and large enough that taking blocks costs little. If not all
-            // blocks can run at the same time, the share is one block, so that the first block that has not started is
+            // blocks can run at the same time, the share is one block. Then the first block that has not started is
             // also the next to start.
             share: if limit < count { 1 } else { (count / (threads as u64 * 16)).clamp(1, 64) },
             last: AtomicBool::new(schedule != Schedule::Fixed),
@@ -92,7 +92,7 @@ impl<'a> Blocks<'a> {
             let (blocks, limit) = (plural(stuck.waiting), plural(self.limit));
             let first = self.number(stuck.first_not_begun);
             *waiting += &format!(
-                "; {blocks} wait, and {what} {first} has not begun, because the device runs {limit} at the same time"
+                "; {blocks} wait, and {what} {first} has not started, because the device runs {limit} at the same time"
             );
         }
         Some((number, fault))
@@ -296,7 +296,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
             }
             let faulted = self.state.progress.faulted.load(Ordering::Relaxed);
             if self.blocks.chosen.is_none() && self.taken.start.saturating_sub(Schedule::SHUFFLED) > faulted {
-                // The grid's other blocks, up to 2^63, do not matter either.
+                // The grid's other blocks, up to 2^63 of them, cannot change the result either, so all are skipped.
                 self.blocks.next.fetch_max(self.blocks.count, Ordering::Relaxed);
                 self.taken = 0..0;
             }

@@ -16,8 +16,8 @@ pub enum Schedule {
     RoundRobin,
     /// Runs turns of random length in random order on one host thread, and completes asynchronous copies at random
     /// times. Blocks start in a random order within each group of [`SHUFFLED`] blocks, because a GPU does not guarantee
-    /// an order. Shared memory that no thread has written holds random bytes instead of zeros. The same seed gives the
-    /// same order and values.
+    /// an order. Shared memory that no thread has written holds random bytes instead of zeros. The same seed produces
+    /// the same order and values.
     ///
     /// [`SHUFFLED`]: Schedule::SHUFFLED
     Random(u64),

@@ -42,7 +42,7 @@ pub struct Config {
     /// The order in which blocks, warps and diverged lanes are executed.
     pub schedule: Schedule,
     /// The number of multiprocessors of the device, 132 by default, as on an H100. The number of blocks that run on a
-    /// multiprocessor at the same time depends on their threads and shared memory, by the limits of an H100.
+    /// multiprocessor at the same time depends on their threads and shared memory, with the limits of an H100.
     pub multiprocessors: u32,
     /// The number of blocks that run at the same time, and so may wait for each other. 0, the default, stands for the
     /// number that fits on the [`multiprocessors`](Config::multiprocessors).
@@ -50,9 +50,9 @@ pub struct Config {
     /// The number of bytes that a thread may use for local memory and for registers saved by its calls. 2^19 by
     /// default, as on GPUs.
     pub max_local_bytes: u32,
-    /// The number of bytes of device memory that may be allocated at a time, for buffers, for the variables of loaded
-    /// modules and for those of the running kernel. 64 GiB by default. The host allocates memory when it is first
-    /// written. Without a limit, a program could allocate more than the host has and fail in the middle of a launch.
+    /// The number of bytes of device memory that may be allocated at a time. It includes buffers and the variables of
+    /// loaded modules and of the running kernel. 64 GiB by default. The host allocates memory when it is first written.
+    /// Without a limit, a program could allocate more than the host has and fail in the middle of a launch.
     pub max_memory_bytes: u64,
     /// The size of the heap for `malloc` in kernels, shared by all launches. 8 MiB by default, as in CUDA.
     pub heap_bytes: u64,
@@ -259,9 +259,11 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// Returns [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when
-    /// the simulator's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left, and
-    /// [`MemoryError::Host`] when the host has no more memory.
+    /// Returns one of these errors:
+    /// - [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits.
+    /// - [`MemoryError::Limit`] when the simulator's limit would be exceeded.
+    /// - [`MemoryError::Addresses`] when no addresses are left.
+    /// - [`MemoryError::Host`] when the host has no more memory.
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
         let bytes = (len as u64)
             .checked_mul(size_of::<T>() as u64)
@@ -296,9 +298,7 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// Returns [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when
-    /// the simulator's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left, and
-    /// [`MemoryError::Host`] when the host has no more memory.
+    /// Returns the errors of [`Simulator::zeroed`].
     pub fn upload<T: Element>(&mut self, data: &[T]) -> Result<Buffer<T>, MemoryError> {
         let buffer = self.zeroed(data.len())?;
         self.write(buffer, data)?;
@@ -398,8 +398,8 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// Returns an error when the format does not exist, when the image is not inside one allocation, or when the
-    /// texture does not support this way of reading its format.
+    /// Returns an error when the format does not exist or the image is not inside one allocation. Also returns an error
+    /// when the format cannot be read in the described way.
     pub fn texture(&mut self, description: TextureDescription) -> Result<u64, TextureError> {
         self.global.create_object(Object::Texture(description))
     }

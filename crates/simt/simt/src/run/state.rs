@@ -185,8 +185,8 @@ impl LaunchState<'_> {
         if self.config.resident_blocks > 0 {
             return self.config.resident_blocks;
         }
-        // Each multiprocessor of an H100 supports 64 warps, 32 blocks, and 228 KB of shared memory. A block takes 1 KB
-        // more shared memory than it uses ("CUDA C++ Programming Guide", "Technical Specifications per Compute
+        // Each multiprocessor of an H100 supports 64 warps, 32 blocks, and 228 KB of shared memory. A block occupies 1
+        // KB more shared memory than it uses ("CUDA C++ Programming Guide", "Technical Specifications per Compute
         // Capability").
         let warps = self.threads().div_ceil(32);
         let shared = self.dynamic_shared_at() + self.dynamic_shared + 1024;

@@ -71,7 +71,8 @@ enum Wait {
 ///
 /// The lanes of an entry that are not in an entry above it are at the entry's `pc`. If all lanes of an entry are at its
 /// `pc`, the entry can be executed. Such entries may be in any order, and the entry that is executed is moved to the
-/// top. If only some lanes are at the `pc`, these have arrived where they reconverge with the lanes of entries above.
+/// top. If only some lanes are at the `pc`, these lanes have arrived at the point where they reconverge with the lanes
+/// of entries above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StackEntry {
     pc: u32,

@@ -15,7 +15,7 @@ fn right(inputs: &Inputs) -> Vec<f32> {
     (0..m * n).map(|at| element(at / n, at % n)).collect()
 }
 
-/// Returns the wrong element that both methods find, after checking that both find the same one.
+/// Checks that both methods find the same wrong element, and returns this element.
 fn wrong(inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
     let [whole, sums] = METHODS.map(|method| Reference::new(method, inputs).first_wrong(inputs, found));
     assert_eq!(whole, sums);

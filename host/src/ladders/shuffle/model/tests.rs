@@ -4,7 +4,7 @@ fn all(mode: Mode, argument: u32, width: u32) -> Vec<u32> {
     (0..16).map(|lane| source(mode, lane, argument, width)).collect()
 }
 
-/// Compares with the rows in the ladder's source text.
+/// Compares the model with the rows in the ladder's source text.
 #[test]
 fn sixteen_lanes_as_published() {
     assert_eq!(all(Mode::Idx, 2, 16), [2; 16]);

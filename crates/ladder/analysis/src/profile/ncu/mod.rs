@@ -2,7 +2,7 @@
 //! module reads.
 //!
 //! The card's settings are not changed. `--clock-control none` leaves its clocks unchanged. If the driver does not
-//! allow the user to read counters, this is only reported.
+//! allow the user to read counters, the module only reports this.
 
 mod table;
 #[cfg(test)]
@@ -66,7 +66,7 @@ pub struct Ncu<'a> {
     pub profiled: PathBuf,
     /// The GPU's name, for errors.
     pub device: String,
-    /// Starts `ncu`.
+    /// The runner that starts `ncu`.
     pub runner: &'a dyn Runner,
 }
 
@@ -100,8 +100,8 @@ impl Ncu<'_> {
     /// Profiles each of these launches of a ladder once, and returns their numbers in the same order.
     ///
     /// # Errors
-    /// Returns [`Error`] when `ncu` cannot be started, may not read the counters, does not know a required metric, or
-    /// fails. Also returns [`Error`] when its table cannot be read or lacks a launch.
+    /// Returns [`Error`] when `ncu` cannot be started, is not allowed to read the counters, does not know a required
+    /// metric, or fails. Also returns [`Error`] when its table cannot be read or lacks a launch.
     pub fn profile(
         &self,
         selection: &Selection,
@@ -130,7 +130,7 @@ impl Ncu<'_> {
         let mut metrics: BTreeSet<&String> = wanted.needed.union(&wanted.optional).collect();
         let output = loop {
             let output = self.run(&args(entries, &metrics, &self.profiled, program_args))?;
-            // The loop ends because each attempt has fewer metrics.
+            // The loop ends because each attempt requests fewer metrics.
             let unknown = unknown_metrics(&output, &metrics);
             let is_needed = |name: &&&String| wanted.needed.contains(**name);
             self.refuse_absent(unknown.iter().filter(is_needed))?;
@@ -159,7 +159,7 @@ impl Ncu<'_> {
         entries.iter().copied().map(numbers).collect()
     }
 
-    /// Returns an error if the chip does not have metrics that it must have.
+    /// Returns an error if the chip lacks required metrics.
     fn refuse_absent(&self, absent: impl Iterator<Item = impl ToString>) -> Result<(), Error> {
         let metrics: Vec<String> = absent.map(|name| name.to_string()).collect();
         match metrics.is_empty() {
@@ -190,8 +190,8 @@ impl Ncu<'_> {
     }
 }
 
-/// Returns the arguments of `ncu`: collect these metrics of launches of these entries while `profiled` runs with
-/// `program_args`.
+/// Returns the arguments with which `ncu` runs `profiled` with `program_args` and collects these metrics of launches of
+/// these entries.
 fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, program_args: &[OsString]) -> Vec<OsString> {
     let metrics: Vec<&str> = metrics.iter().map(|name| name.as_str()).collect();
     let fixed = "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name";
@@ -205,14 +205,14 @@ fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, program_
 }
 
 /// Returns the arguments with which this program launches each rung once: the ladder is checked but not timed, so that
-/// no launches for timing are profiled.
+/// timing launches are not profiled.
 fn program_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: Option<[u32; 3]>) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["run".into()];
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
     let options = selection.given.iter();
     args.extend(options.map(|(name, value)| format!("--{name}={value}").into()));
     args.extend(block.map(|block| format!("--block={}", dims(block)).into()));
-    // Nsight Compute may profile only one process.
+    // Nsight Compute must profile only one process.
     args.extend(["--no-time", "--one-process", "--device", "gpu"].map(OsString::from));
     args
 }

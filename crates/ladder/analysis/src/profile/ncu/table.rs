@@ -1,9 +1,9 @@
 //! Parses the output of `ncu --csv --page raw`.
 //!
-//! Before the table, the output has lines of `ncu`, which start with `==`, and the lines of the profiled program. The
-//! table has a row for each launch, below a header and a row of units. Numbers have commas between thousands. The table
-//! also has columns that `ncu` always collects, such as the launch's geometry and some hundred attributes of the
-//! device. Many of their values are words; these columns are skipped.
+//! The table follows messages of `ncu`, which start with `==`, and the output of the profiled program. The table has a
+//! row for each launch, below a header and a row of units. Numbers have commas between thousands. The table also has
+//! columns that `ncu` always collects, such as the launch's geometry and some hundred attributes of the device. Many of
+//! their values are words; these columns are skipped.
 
 use csv::StringRecord;
 
@@ -77,12 +77,13 @@ impl ProfiledLaunch {
     }
 
     fn put(&mut self, name: &str, unit: &str, value: &str) -> Result<(), String> {
-        // Some versions write "(!) n/a".
+        // Some versions of ncu write "(!) n/a".
         let plain = value.trim_start_matches("(!)").trim();
         match plain {
             // The chip does not have the metric.
             "n/a" | "" => return Ok(()),
-            // A quotient with the divisor 0: `inf` waves of a kernel for which ncu computes an occupancy of 0.
+            // A quotient with a zero divisor, for example `inf` waves of a kernel for which ncu computes an occupancy
+            // of 0.
             "nan" | "-nan" | "inf" | "-inf" => {
                 self.without.push(name.to_owned());
                 return Ok(());
@@ -109,7 +110,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// Returns the factor from a unit to the base unit of its kind: bytes, bytes per second or nanoseconds. The arguments
-/// include `--print-units base`, but versions differ in their base units. The factor of any other unit is 1.
+/// include `--print-units base`, but versions differ in their base units. For any other unit, the factor is 1.
 fn scale(unit: &str) -> Option<f64> {
     let lower = unit.to_ascii_lowercase();
     let (unit, per) = lower.split_once('/').unwrap_or((&lower, ""));

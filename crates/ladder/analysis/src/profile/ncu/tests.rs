@@ -141,7 +141,7 @@ fn a_missing_value_is_not_zero() {
         let numbers = profile(&with(quotient), &[LOADS], &[]).unwrap();
         assert_eq!(numbers[0].get(LOADS), None);
     }
-    // A metric that has no column.
+    // A requested metric that has no column.
     let error = profile(&Recorded::table(RAW), &["sm__x.sum"], &[]);
     assert!(matches!(error, Err(Error::NotOnChip { .. })), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! Tests of verdicts and the numbers that they are based on, with made-up numbers.
+//! Tests of verdicts and of the utilizations that they are based on, with made-up numbers.
 
 use crate::occupancy::geometry;
 use crate::predict::Description;
@@ -13,7 +13,7 @@ use engine::DeviceProperties;
 use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
-/// Rows of utilizations: the changes to another row, then the resource that bounds and the optimization that helps.
+/// Rows of utilizations: the changes to another row, the bounding resource, and the optimization that helps.
 macro_rules! rows {
     ($($base:ident, $($field:ident $share:literal),+ => $bound:ident $($helps:ident)?;)+) => {[$((
         Utilization { $($field: Some($share),)+ ..$base },
@@ -34,7 +34,7 @@ fn the_bound_is_the_resource_nearest_to_its_limit_or_else_latency() {
     let far = Utilization { dram: Some(0.3), l2: Some(0.2), ..Utilization::default() };
     let rows = rows! {
         near, used 0.25 => Dram Coalescing;
-        // Data from DRAM also pass through the L2.
+        // Data from DRAM also pass through the L2 cache.
         near, l2 0.73 => Dram;
         far, l2 0.45, moved 9.0 => Latency Coarsening;
         near, l2 0.9, used 0.1 => L2 Coalescing;

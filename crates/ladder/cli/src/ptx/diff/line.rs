@@ -1,4 +1,4 @@
-//! Splits a statement into text and names that the compiler generated.
+//! Splits a statement into plain text and compiler-generated names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Formats `@%p1 st.global.b32 [%rd1], %r1;` with one blank after the guard, the opcode and each comma.
+    /// Formats `@%p1 st.global.b32 [%rd1], %r1;` with one space after the guard, the opcode and each comma.
     fn instruction(&self, instruction: &Instruction<'a>) -> Line<'a> {
         let text = |text: &str| Part::Text(text.to_owned());
         let mut parts = Vec::new();
@@ -135,19 +135,20 @@ impl<'a> Line<'a> {
 pub(super) struct Names<'a> {
     left: HashMap<Name<'a>, usize>,
     right: HashMap<Name<'a>, usize>,
-    /// The numbers of left names that a right name also has.
+    /// The numbers of the left function's names that a name of the right function already shares.
     taken: HashSet<(&'a str, usize)>,
     /// The highest number of each kind.
     last: HashMap<&'a str, usize>,
 }
 
 impl<'a> Names<'a> {
-    /// Numbers the names of a left line in the order of their appearance.
+    /// Numbers the names of a line of the left function in the order of their appearance.
     pub(super) fn number_left(&mut self, line: &Line<'a>) {
         number(&mut self.left, &mut self.last, line);
     }
 
-    /// Gives the names of the right line the numbers of the left line's names, unless either name is already matched.
+    /// Gives each name of the right line the number of the corresponding name of the left line, unless either name is
+    /// already matched.
     pub(super) fn align(&mut self, left: &Line<'a>, right: &Line<'a>) {
         for (left, right) in left.names().zip(right.names()) {
             if let Some(number) = self.left.get(left)

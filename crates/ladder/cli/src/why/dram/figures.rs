@@ -10,7 +10,7 @@ use profile::dram::{Bus, DramAddress, Load, Map, Matrix, Moment, Tiles};
 
 /// The maximum number of elements that are listed one by one.
 const NAMED: u64 = 4;
-/// The number of blocks of a product whose loads are drawn.
+/// The number of a product's blocks whose loads are drawn.
 const BLOCKS: usize = 4;
 
 /// Draws the elements in their channels and banks. Each line of a cell is a burst.
@@ -38,7 +38,7 @@ pub(super) fn map(map: &Map) -> Document {
     document
 }
 
-/// Shows the loads of the first matrix by the first blocks, and summarizes all blocks' loads in each phase.
+/// Shows the first blocks' loads from the first matrix, and summarizes all blocks' loads in each phase.
 pub(super) fn tiles(tiles: &Tiles) -> Document {
     let mut document = Document::default();
     let (blocks, all) = (tiles.blocks().take(BLOCKS), tiles.blocks().count());
@@ -97,7 +97,8 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
     document
 }
 
-/// Shows the activity of the banks over time and the resulting bus utilization, also for other numbers of banks.
+/// Shows the activity of the banks over time and the resulting bus utilization, including the utilization for other
+/// numbers of banks.
 pub(super) fn bus(bus: &Bus) -> Document {
     let mut document = Document::default();
     document.paragraph(format!(
@@ -179,7 +180,7 @@ fn named(elements: Range<u64>) -> String {
     each(elements, |element| format!("M[{element}]"))
 }
 
-/// Formats a few numbers one by one, or only the first and the last of many.
+/// Formats all of a few numbers, or only the first and the last of many.
 fn each(numbers: Range<u64>, text: impl Fn(u64) -> String) -> String {
     match numbers.end - numbers.start <= NAMED {
         true => join(numbers, " ", text),

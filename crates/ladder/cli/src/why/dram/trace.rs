@@ -20,7 +20,7 @@ pub(super) fn document(trace: &Trace, style: OutputStyle) -> Document {
     let mut table = Table::new([
         Column::text("accesses"),
         Column::number("requests"),
-        Column::number("bursts"),
+        Column::number("bursts").of(Importance::Medium),
         Column::number("bursts per request"),
         Column::number("channels per request"),
         Column::number("queue (best)"),
@@ -100,7 +100,8 @@ fn blocks(blocks: u64, windows: u64) -> String {
     }
 }
 
-/// Draws a line for each window, with one character for `together` neighboring channels: the shade of the busiest.
+/// Draws a line for each window, with one character for `together` neighboring channels: the shade of the busiest
+/// channel.
 fn picture(windows: &[Window], together: usize) -> String {
     let width = (windows.len() - 1).to_string().len();
     let line = |(number, window): (usize, &Window)| {
@@ -114,7 +115,7 @@ fn picture(windows: &[Window], together: usize) -> String {
 }
 
 fn shade(count: u64, most: u64) -> char {
-    // Shades range from just above nothing to the maximum, in four steps.
+    // There are four shades for nonzero counts, up to the maximum.
     match (count * 4).div_ceil(most.max(1)) {
         0 => '·',
         1 => '░',

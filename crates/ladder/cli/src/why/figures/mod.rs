@@ -139,7 +139,7 @@ struct Recorded {
     verdict: Verdict,
 }
 
-/// Runs the only selected rung, and records a warp of a block.
+/// Runs the only selected rung and records one warp of one block.
 fn recorded(
     args: &CommandArgs<super::Arguments>,
     selections: Vec<Selection>,
@@ -163,8 +163,8 @@ fn recorded(
     Ok(Recorded { recording: profile.recording, launch: launch.clone(), size: plan.problem().labels().size, verdict })
 }
 
-/// Adds the [worst](add_worst) figure of this kind, on a problem that is small enough to draw, or a note why there is
-/// none.
+/// Adds the [worst](add_worst) figure of this kind, on a problem that is small enough to draw, or a note that explains
+/// why there is none.
 pub(super) fn add_worst_of_rung(
     document: &mut Document,
     kind: &str,
@@ -199,8 +199,8 @@ pub(super) fn add_worst(
     add(document, &sourced, style);
 }
 
-/// Adds the figures, or the first of them that fit into [`LINES_SHOWN`], but at least one. Returns the remaining
-/// figures.
+/// Adds the figures. If `is_cut`, adds only the first figures that fit into [`LINES_SHOWN`], but at least one. Returns
+/// the remaining figures.
 fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, style: OutputStyle) -> &'f [Sourced] {
     let mut lines = 0;
     for (index, figure) in figures.iter().enumerate() {
@@ -218,7 +218,7 @@ fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, st
 /// Adds a figure, with pictures as wide as this style allows.
 fn add(document: &mut Document, sourced: &Sourced, style: OutputStyle) {
     let figure = &sourced.figure;
-    // A source line is more useful, and does not change with other kernels of the module.
+    // A source line is more useful than a PTX line, and does not change when other kernels of the module change.
     let is_placed = sourced.line.is_empty() && figure.ptx_line > 0;
     let place = if is_placed { format!("PTX line {}", figure.ptx_line) } else { String::new() };
     document.section(format!("{}: {}", figure.what, figure.title), place);

@@ -76,8 +76,8 @@ fn from<'a>(grid: &'a Grid, arrow: &Arrow) -> &'a str {
     if heading.is_empty() { cell.map_or("", |cell| &cell.text) } else { heading }
 }
 
-/// Draws lines with their counts, below the name of each file. In a narrow style, the counts go on a separate line
-/// below.
+/// Draws lines with their counts, below the name of each file. If the style is narrow, the counts follow on a separate
+/// line.
 pub(super) fn listing(listing: &Listing, style: OutputStyle) -> String {
     let digits = |column: usize, name: &str| {
         let lines = listing.lines.iter().flat_map(|line| {

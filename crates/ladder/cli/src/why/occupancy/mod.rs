@@ -46,7 +46,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         (None, Some(on)) => Some(Description::open(on).map_err(analysis::Error::from)?.arch),
         (arch, _) => arch.clone(),
     };
-    // Another architecture does not need the GPU.
+    // The occupancy on another architecture does not need the GPU.
     let mut device = match (&named, args.timing.device) {
         (Some(_), Choice::Auto | Choice::Sim) => None,
         (None, choice) | (Some(_), choice @ Choice::Gpu) => Some((env.open)(choice)?),

@@ -45,8 +45,8 @@ pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> T
     table
 }
 
-/// Returns a table that starts with these columns and ends with those of [`ends`]. With `of_entries`, the columns of an
-/// entry's resources are between them.
+/// Returns a table that starts with these columns and ends with the columns of [`ends`]. With `of_entries`, the columns
+/// of an entry's resources are between them.
 fn table(first: impl IntoIterator<Item = Column>, of_entries: bool) -> Table {
     let resources = ["regs", "shared"].into_iter().filter(|_| of_entries);
     let ends = [
@@ -79,8 +79,8 @@ fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
     ]
 }
 
-/// Returns a table of the interesting steps: the first, the current and the last one, and each step with at most 4/5 of
-/// the blocks of the previous row.
+/// Returns a table of selected steps: the first, the current and the last step, and each step with at most 4/5 of the
+/// blocks of the previous row.
 fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) -> String) -> Table {
     let mut table = table([Column::number("up to")], false);
     let mut before = None;
@@ -202,7 +202,7 @@ fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String 
     }
 }
 
-/// Draws a bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
+/// Draws a bar for a share from 0 to 1, with a resolution of 1/8 of a cell on a terminal and in ASCII elsewhere.
 fn bar(share: f64, style: OutputStyle) -> String {
     // The conversion rounds NaN to 0.
     let cells = share.clamp(0.0, 1.0) * BAR as f64;

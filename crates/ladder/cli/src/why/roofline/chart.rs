@@ -10,12 +10,12 @@ use profile::roofline::Roofline;
 
 /// The area of the chart for roofs and points: left, top, width and height.
 const ROOM: [f64; 4] = [76.0, 16.0, 700.0, 330.0];
-/// Rungs whose distance is smaller than this share a mark.
+/// The distance below which rungs share a mark.
 const NEAR: f64 = 15.0;
 /// The distance between lines of text.
 const LINE: f64 = 17.0;
 
-/// What `charts/roofline.svg` draws.
+/// The data of `charts/roofline.svg`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Chart {
     title: String,
@@ -50,7 +50,7 @@ struct RoofLine {
 struct Mark {
     class: String,
     at: [f64; 2],
-    /// The letters of the rungs at this mark; empty at a memory whose roof is not the nearest to the rung.
+    /// The letters of the rungs at this mark. Empty if another memory's roof is closer to the rung.
     letters: String,
     /// The text that appears under a pointer.
     hint: String,
@@ -69,13 +69,13 @@ impl Chart {
         let mut roofs = Vec::new();
         let slope = (height / y.decades()).atan2(width / x.decades()).to_degrees();
         for (number, roof) in found.memory.iter().enumerate() {
-            // From the left or the lower edge up to the highest level line.
+            // Draw from the left or lower edge up to the highest horizontal line.
             let begin = x.first().max(y.first() / roof.per_second);
             let end = top_roof / roof.per_second;
             let [from, to] = [begin, end].map(|intensity| place(x.at(intensity), y.at(intensity * roof.per_second)));
             // Stagger the labels along the lines, so that close roofs do not overlap them.
             let share = 0.12 + 0.16 * number as f64;
-            // The label of the lowest roof goes below the line, where there is no other roof.
+            // The label of the first roof goes below its line, where there is no other roof.
             let apart = if number == 0 { 15.0 } else { -6.0 };
             let at = [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share + apart];
             let label = format!("{} {}", roof.name, charts::per_second(roof.per_second, "B"));

@@ -1,7 +1,7 @@
 //! `ladder why --roofline`: the rungs of a ladder under a device's roofline.
 //!
-//! A figure shows a warp of one rung on a problem small enough to draw. A roofline compares the times of all rungs of a
-//! ladder on a problem of the default size.
+//! Unlike a figure, which shows one warp of one rung on a problem small enough to draw, a roofline compares the times
+//! of all rungs of a ladder on a problem of the default size.
 
 mod chart;
 mod text;

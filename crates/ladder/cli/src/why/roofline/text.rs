@@ -9,14 +9,14 @@ use profile::roofline::Roofline;
 
 /// The height of a chart in lines.
 const LINES: usize = 18;
-/// The number of characters at the left of a line, for the number of a tick.
+/// The number of characters at the left of a line, which hold the label of a tick.
 const MARGIN: usize = 9;
 /// The colors of memories, in their order.
 const COLORS: [AnsiColor; 3] = [AnsiColor::Blue, AnsiColor::Magenta, AnsiColor::Yellow];
 /// The characters that draw the memories' roofs if there are no colors, in the same order.
 const MARKS: [char; 3] = ['.', '-', ':'];
 
-/// Draws the chart: roofs as lines, and each rung as a letter at the memory whose roof it is nearest to.
+/// Draws the chart: roofs as lines, and each rung as a letter at the memory whose roof is nearest to the rung.
 pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
     let columns = style.width.saturating_sub(MARGIN + 2).clamp(24, 90);
     let [x, y] = axes(found).map(|axis| axis.expect("a roofline has roofs"));
@@ -67,7 +67,7 @@ pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
     for value in x.ticks() {
         let label = charts::plain(value);
         let at = (x.at(value) * (columns - 1) as f64).round() as usize;
-        // Draw a label only if it fits completely and keeps a gap to others.
+        // Draw a label only if it fits completely and keeps a gap to other text.
         let room = at.saturating_sub(1)..(at + label.len() + 1).min(columns);
         if at + label.len() <= columns && tick_labels[room].iter().all(|mark| *mark == ' ') {
             tick_labels.splice(at..at + label.len(), label.chars());

@@ -1,4 +1,4 @@
-//! The driver resources of a device, and launches with them.
+//! The driver resources of a device, and the launches that use them.
 
 use std::ffi::c_void;
 use std::rc::Rc;
@@ -26,8 +26,8 @@ const TIMING_PTX: &str = include_str!("../timing.ptx");
 /// The default time limit of a launch.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 
-/// For this long, the host polls for the end of a launch without yielding to other threads. Then it pauses between
-/// polls.
+/// How long the host polls for the end of a launch without yielding to other threads. After this time, the host pauses
+/// between polls.
 const IMPATIENT: Duration = Duration::from_millis(2);
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -47,14 +47,14 @@ pub(in crate::device) struct State {
     stop: Event,
     pub(super) stream: Rc<StreamInContext>,
     pub(super) info: DeviceInfo,
-    /// The maximum number of warp instructions of a launch on the device `sim` that is observed, counted or checked.
-    /// `None` means the simulator's default limit.
+    /// The maximum number of warp instructions of an observed, counted or checked launch on the device `sim`. `None`
+    /// means the simulator's default limit.
     pub(in crate::device) most_instructions: Option<u64>,
     /// The time limit of a launch.
     pub(super) time_limit: Duration,
-    /// Called while the host waits for work. It returns the reason when the work is to be abandoned.
+    /// A function that is called while the host waits for work. It returns a reason if the work is to be abandoned.
     pub(super) watch: Option<Watch>,
-    /// The time at which work was abandoned that may still be running.
+    /// The time at which the host abandoned work that might still be running.
     pub(super) given_up: Option<Instant>,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct StreamInContext {
 }
 
 impl State {
-    /// Opens a device of the driver that this thread's calls go to.
+    /// Opens a device of the driver that this thread uses.
     pub(super) fn open(
         number: u32,
         describe: impl FnOnce(CudaDevice) -> Result<(DeviceInfo, Codes<Module>), CudaError>,
@@ -87,7 +87,7 @@ impl State {
             given_up: None,
             start: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
             stop: Event::new(EventFlags::DEFAULT).map_err(&opening)?,
-            // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy may
+            // The stream synchronizes with the null stream, on which cust's synchronous copies run. Such a copy can
             // return while the last part of the host memory is still being transferred.
             stream: Rc::new(StreamInContext {
                 stream: Stream::new(StreamFlags::DEFAULT, None).map_err(&opening)?,
@@ -108,7 +108,7 @@ impl State {
         Ok(LaunchResult::timed(f64::from(milliseconds) * 1e6))
     }
 
-    /// Waits for the event `stop`. A kernel may never end on a GPU, so waiting for a GPU ends at the time limit.
+    /// Waits for the event `stop`. A kernel on a GPU can run forever, so the wait for a GPU stops at the time limit.
     fn wait(&mut self) -> Result<(), String> {
         if self.info.kind == "sim" {
             return self.stop.synchronize().map_err(named);
@@ -131,8 +131,8 @@ impl State {
         Ok(())
     }
 
-    /// Returns whether abandoned work is still running, after giving it a moment to end. Waiting for stuck work, as the
-    /// driver does before it frees memory, may take forever.
+    /// Waits briefly for abandoned work to end, and returns whether the work is still running. The driver waits for
+    /// stuck work before it frees memory, which can take forever.
     pub(super) fn is_stuck(&self) -> bool {
         let Some(since) = self.given_up else { return false };
         let runs = || matches!(self.stop.query(), Ok(EventStatus::NotReady));
@@ -174,9 +174,9 @@ impl State {
                 start.record(stream).map_err(&cuda)?;
             }
             // SAFETY: the arguments match the parameters in number and size, and each pointer is valid during the call,
-            // which copies the values. The driver checks geometry and shared memory. The caller of `Device::launch`
-            // ensures that the kernel only accesses the buffers in `bound`; the kernels of `timing.ptx` only access the
-            // buffer they are given.
+            // which copies the argument values. The driver checks geometry and shared memory. The caller of
+            // `Device::launch` ensures that the kernel only accesses the buffers in `bound`; the kernels of
+            // `timing.ptx` only access the buffer they are given.
             let once = || unsafe { stream.launch(function, (gx, gy, gz), (bx, by, bz), launch.shared_bytes, args) };
             (0..times).try_for_each(|_| once()).map_err(cuda)
         })
@@ -189,8 +189,8 @@ impl State {
     }
 
     /// Calls `run` with the launch's function, the addresses of its arguments, the event `start` and the stream. The
-    /// function may use the launch's dynamic shared memory, and the arguments match the function's parameters in number
-    /// and size.
+    /// function is allowed to use the launch's dynamic shared memory, and the arguments match the function's parameters
+    /// in number and size.
     pub(in crate::device) fn prepare<R>(
         &mut self,
         launch: &Launch,
@@ -276,7 +276,7 @@ impl State {
             static_shared: attribute(FunctionAttribute::SharedMemorySizeBytes)?,
             local_bytes: attribute(FunctionAttribute::LocalSizeBytes)?,
             max_threads: attribute(FunctionAttribute::MaxThreadsPerBlock)?,
-            // The device may have less shared memory. Then no block fits.
+            // If the device has less shared memory than the launch needs, no block fits.
             blocks: allow_shared(&function, launch.shared_bytes).map_or(Ok(0), |()| blocks()).map_err(&cuda)?,
         })
     }
@@ -303,7 +303,7 @@ fn refused_by_cuda(launch: &Launch) -> impl Fn(CudaError) -> Error {
     move |error| Error::launch(launch, named(error))
 }
 
-/// Allows `function` to use this much dynamic shared memory.
+/// Allows `function` to use `bytes` bytes of dynamic shared memory.
 fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
     // SAFETY: the module that owns the function stays loaded while `function` is borrowed.
     let allowed = unsafe { libcuda::allow_shared(function.to_raw(), bytes) };

@@ -8,7 +8,7 @@ use toolkit::Tool;
 
 use super::super::{Block, Limiter, Limits, Usage, of};
 
-/// Reports a missing tool. It is an error only in CI, where `cargo xtask setup --nvidia` runs first.
+/// Reports a missing tool, which is an error only in CI. There, `cargo xtask setup --nvidia` runs first.
 fn missing(what: &str) {
     assert!(std::env::var_os("CI").is_none(), "{what}");
     eprintln!("not tested: {what}");
@@ -23,7 +23,8 @@ fn header() -> Option<PathBuf> {
     folders.into_iter().find(|folder| folder.join("cuda_occupancy.h").is_file())
 }
 
-/// Block sizes from 1 to 1024 threads and one that is too large: every second multiple of 32 and some sizes in between.
+/// Returns block sizes from 1 to 1024 threads and one that is too large: every second multiple of 32, and some sizes in
+/// between.
 fn threads() -> impl Iterator<Item = u32> {
     (32..=1024).step_by(64).chain([1, 31, 33, 100, 128, 256, 511, 512, 1000, 1024, 1025])
 }
@@ -38,7 +39,7 @@ fn shared() -> impl Iterator<Item = u32> {
     [0, 1, 128, 256, 512, 1000].into_iter().chain(sizes.into_iter().flat_map(around))
 }
 
-/// Every number of registers with many block sizes, and every amount of shared memory with a few.
+/// Returns every number of registers with many block sizes, and every amount of shared memory with a few block sizes.
 fn cases() -> impl Iterator<Item = (u32, u32, u32)> {
     let registers = registers().flat_map(|registers| threads().map(move |threads| (registers, threads, 0)));
     let shared_and_threads =

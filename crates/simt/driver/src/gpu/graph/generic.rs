@@ -52,7 +52,7 @@ impl Params {
     /// Returns the parameters as type `T`.
     ///
     /// # Safety
-    /// The caller must ensure that `cuda.h` gives nodes of this kind parameters of the type `T`.
+    /// The caller must ensure that in `cuda.h`, the parameters of nodes of this kind have the type `T`.
     unsafe fn of<T: Copy>(&self) -> Result<T> {
         const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
         // SAFETY: the parameters of all types begin at `params`, and the assertion ensures that `params` is as large as

@@ -35,7 +35,7 @@ pub(crate) struct KernelParams2 {
 }
 
 impl KernelParams {
-    /// Makes a node that launches the kernel.
+    /// Creates a node that launches the kernel.
     fn node(self) -> Result<Node> {
         let Self { function, grid, block, shared_bytes, params, extra } = self;
         if !params.is_null() && !extra.is_null() {
@@ -50,7 +50,7 @@ impl KernelParams {
 }
 
 impl KernelParams2 {
-    /// Makes a node that launches the kernel.
+    /// Creates a node that launches the kernel.
     pub(crate) fn node(self) -> Result<Node> {
         let function = if self.first.function == 0 { self.kernel } else { self.first.function };
         if self.context != 0 {

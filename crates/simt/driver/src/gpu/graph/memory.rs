@@ -57,7 +57,7 @@ impl AllocateParams {
         self.address
     }
 
-    /// Makes a node that allocates memory, and sets the address in the parameters.
+    /// Creates a node that allocates memory, and sets the address in the parameters.
     pub(crate) fn node(&mut self) -> Result<Node> {
         let is_valid = self.kind == PINNED && self.handle_types == 0 && self.location == DEVICE && self.bytes > 0;
         if !is_valid || driver()?.device(self.device).is_err() {
@@ -69,7 +69,7 @@ impl AllocateParams {
     }
 }
 
-/// Makes a node that frees memory which a graph allocated. Returns `CUDA_ERROR_INVALID_VALUE` for other memory, for
+/// Creates a node that frees memory which a graph allocated. Returns `CUDA_ERROR_INVALID_VALUE` for other memory, for
 /// memory that `graph` already frees, and for memory that `graph` allocates if `graph` was ever instantiated.
 pub(crate) fn free_node(graph: &Graph, address: u64) -> Result<Node> {
     let is_known = graph_memory::is_known(address)?;

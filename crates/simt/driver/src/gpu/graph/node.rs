@@ -76,7 +76,7 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// Makes a node with only its work.
+    /// Creates a node with only its work.
     pub(crate) fn new(work: Work) -> Self {
         let (dependencies, shown, attributes) = Default::default();
         Self { work, dependencies, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }

@@ -37,7 +37,8 @@ pub(crate) fn set(node: Handle, kind: u32, make: impl FnOnce() -> Result<Node>) 
     with_node(node, |node| node.set(new))
 }
 
-/// Like `set`, but changes an executable graph. `node` is the handle of the node in the source graph.
+/// Replaces the work of a node of this type in an executable graph. `node` is the handle of the node in the source
+/// graph.
 pub(crate) fn set_in(exec: Handle, node: Handle, kind: u32, make: impl FnOnce() -> Result<Node>) -> Result<()> {
     let exec = exec::get(exec)?;
     exec.with_node(node, |node| check_kind(node, kind))?;
@@ -69,7 +70,7 @@ pub(crate) struct HostParams {
 }
 
 impl HostParams {
-    /// Makes a node that calls the function.
+    /// Creates a node that calls the function.
     pub(crate) fn node(self) -> Result<Node> {
         let function = self.function.ok_or(Code::INVALID_VALUE)?;
         Ok(Node::new(Work::Op(Op::Host(HostCall::Function(function, self.data)))))
@@ -87,7 +88,7 @@ pub(crate) struct BatchNodeParams {
 }
 
 impl BatchNodeParams {
-    /// Makes a node that runs the batch.
+    /// Creates a node that runs the batch.
     pub(crate) fn node(self) -> Result<Node> {
         if self.context == 0 || self.flags != 0 {
             return Err(Code::INVALID_VALUE.into());
@@ -102,17 +103,17 @@ fn event(handle: Handle) -> Result<Arc<Event>> {
     event::get(handle).map_err(|_| Error::new(Code::INVALID_VALUE, "the event does not exist"))
 }
 
-/// Makes a node that records an event.
+/// Creates a node that records an event.
 pub(crate) fn record_node(handle: Handle) -> Result<Node> {
     Ok(Node::new(Work::Op(Op::Record(event(handle)?))))
 }
 
-/// Makes a node that waits for an event.
+/// Creates a node that waits for an event.
 pub(crate) fn wait_node(handle: Handle) -> Result<Node> {
     Ok(Node::new(Work::Op(Op::Wait(event(handle)?))))
 }
 
-/// Makes a node that runs a copy of a graph in its current state.
+/// Creates a node that runs a copy of a graph in its current state.
 pub(crate) fn child_node(graph: Handle) -> Result<Node> {
     let graph = get(graph)?;
     if graph.lock().has_memory() {

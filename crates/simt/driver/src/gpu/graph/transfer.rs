@@ -23,7 +23,7 @@ pub(crate) struct FillParams {
 }
 
 impl FillParams {
-    /// Makes a node that fills the memory.
+    /// Creates a node that fills the memory.
     pub(crate) fn node(self) -> Result<Node> {
         let Self { address, pitch, value, element, width, height } = self;
         if !matches!(element, 1 | 2 | 4) || width == 0 || height == 0 {
@@ -40,7 +40,7 @@ impl FillParams {
     }
 }
 
-/// Makes a node that copies memory.
+/// Creates a node that copies memory.
 pub(crate) fn copy_node(params: &Memcpy3d) -> Result<Node> {
     let copy = copy3d::read(params)?;
     if copy.is_empty() {

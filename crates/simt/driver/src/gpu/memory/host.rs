@@ -57,8 +57,8 @@ functions! {
             None => {}
         }
         let start = NonNull::new(memory.cast::<u8>()).ok_or(Code::INVALID_VALUE)?;
-        // SAFETY: `cuda.h` requires that the program owns this memory and keeps it until it unregisters it. Words of
-        // eight bytes never extend into another page.
+        // SAFETY: `cuda.h` requires that the program owns this memory and keeps it until it unregisters it. Eight-byte
+        // words never cross a page boundary.
         let mapped = unsafe { driver()?.simulator().memory_mut().map(start, bytes as u64) };
         let simulator_base = mapped.ok_or(Code::INVALID_VALUE)?;
         let range = Range::new(address, bytes as u64, Kind::Registered, context.handle);

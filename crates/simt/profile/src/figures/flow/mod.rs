@@ -1,4 +1,4 @@
-//! The data flow of a block: the elements that it loads from the problem's buffers, their way through registers,
+//! The data flow of a block: the elements that it loads from the problem's buffers, their path through registers,
 //! shuffles and shared memory, and the operations that combine them.
 //!
 //! The analysis does not depend on the kernel. Each register of each lane, and each byte of memory, holds the number of

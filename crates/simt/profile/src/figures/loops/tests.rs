@@ -8,8 +8,8 @@ use super::super::figure::{Figure, Shade};
 use super::{Parsed, draw, number};
 use crate::{Watch, record};
 
-/// Each thread computes the maximum and the sum of the exponentials of the `n` elements of `row` in one pass, and
-/// repeats the pass `turns` times.
+/// Each thread computes the maximum of `row` and the sum of its exponentials in one pass over `n` elements, and repeats
+/// the pass `turns` times.
 const ONLINE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .entry kernel(.param .u64 .ptr .global .align 4 row, .param .u32 n, .param .u32 turns)\n{\n\
     .reg .b32 %r<20>;\n.reg .b64 %rd<3>;\n.reg .pred %p<3>;\n\

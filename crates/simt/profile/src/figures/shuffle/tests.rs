@@ -1,4 +1,4 @@
-//! Compares all modes, widths and masks with the values that the simulator gives the lanes.
+//! Compares all modes, widths and masks with the values that the lanes receive on the simulator.
 #![allow(clippy::unwrap_used)]
 
 use simt::run::Position;

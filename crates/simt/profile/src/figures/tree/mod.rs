@@ -22,7 +22,7 @@ pub(super) const TREE: Drawing =
 pub struct Tree {
     /// The address where the result is stored.
     pub place: MemoryAddress,
-    /// The thread that stores it.
+    /// The thread that stores the result.
     pub thread: u32,
     /// The number of elements in the result.
     pub elements: u64,

@@ -132,8 +132,9 @@ fn bf16(bits: u32) -> f32 {
     half(bits, 0x7f80, 0)
 }
 
-/// Maps the number in the low 16 bits to a float that has the same order. Its magnitude is the number's rank above
-/// zero, and it keeps the sign. Numbers below `least` become zero, and numbers above `infinity` are NaN.
+/// Maps the number in the low 16 bits to a float whose magnitude is the number's rank above zero. The float keeps the
+/// sign, so floats have the same order as the numbers. Numbers below `least` become zero, and numbers above `infinity`
+/// are NaN.
 #[inline(always)]
 fn half(bits: u32, infinity: u32, least: u32) -> f32 {
     let rank = bits & 0x7fff;

@@ -42,7 +42,7 @@ impl Type {
         })
     }
 
-    /// Returns the source type of this name; `.tf32` can only be a destination.
+    /// Returns the source type with this name; `None` for `.tf32`, which can only be a destination type.
     pub(crate) fn source(name: &str) -> Option<Self> {
         Self::new(name).filter(|ty| *ty != Type::Float(Format::Tf32))
     }
@@ -69,7 +69,7 @@ pub struct Conversion {
     pub from: Type,
     /// The destination type.
     pub to: Type,
-    /// The destination register's width; the result is extended to it.
+    /// The width of the destination register, to which the result is extended.
     pub width: u8,
     /// The rounding mode: to an integer if `modifiers` has `INTEGRAL`, otherwise to the format.
     pub rounding: Rounding,

@@ -32,7 +32,8 @@ pub enum Direction {
 /// The result for a NaN of either sign, in both formats.
 const NAN: u8 = 0x7f;
 
-/// Rounds to nearest even; a value that is too large becomes the largest finite number.
+/// Rounds a number to the nearest 8-bit number, ties to even. A value that is too large becomes the largest finite
+/// number.
 fn narrow(value: f32, wide_range: bool, relu: bool) -> u8 {
     let (digits, least, most) = match wide_range {
         true => (2, -14, 57344.0),
@@ -47,7 +48,8 @@ fn narrow(value: f32, wide_range: bool, relu: bool) -> u8 {
         false => 0,
     };
     let size = f64::from(value.abs()).min(most);
-    // The number's power of two, or the smallest one; subnormal numbers are multiples of the same unit.
+    // The exponent of the number, but at least that of the smallest normal number, because subnormal numbers are
+    // multiples of the same unit.
     let power = (((size.to_bits() >> 52) as i32) - 1023).max(least);
     let unit = f64::from(power - digits).exp2();
     let steps = (size / unit).round_ties_even().min(most / unit) as i32;
@@ -55,7 +57,7 @@ fn narrow(value: f32, wide_range: bool, relu: bool) -> u8 {
     sign | (steps + ((power - least) << digits)) as u8
 }
 
-/// Returns the number as `f16`, which represents all of them exactly.
+/// Converts a number to `f16`, which represents every 8-bit number exactly.
 fn widen(bits: u8, wide_range: bool, relu: bool) -> u32 {
     let half = u32::from(bits) << 8;
     let (sign, rest) = (half & 0x8000, half & 0x7f00);
@@ -67,7 +69,8 @@ fn widen(bits: u8, wide_range: bool, relu: bool) -> u32 {
         () if is_nan => 0x7fff,
         () if relu && sign != 0 => 0,
         () if wide_range => half,
-        // The `.e4m3` exponent has one bit less and a bias that differs by 8, so the value is scaled by 2^8.
+        // The `.e4m3` exponent is one bit shorter than that of `f16`, and its bias differs by 8, so the value is scaled
+        // by 2^8.
         () => {
             let value = from_f16(rest >> 1);
             let scaled = f64::from(f32::from_bits(canonical32(value))) * 256.0;

@@ -13,7 +13,7 @@ pub enum Move {
     B16 { to: R32, from: R32 },
     /// 64 bits.
     B64 { to: R64, from: R64 },
-    /// Two times 64 bits.
+    /// Two 64-bit values.
     Two64 { to: [R64; 2], from: [R64; 2] },
     /// 32 bits, zero-extended to 64.
     Wide { to: R64, from: R32 },
@@ -25,7 +25,7 @@ pub enum Move {
     Unpack { parts: Parts, to: [R32; 4], from: u32 },
 }
 
-/// The width of a register's parts and their number.
+/// The width and the number of a register's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the parts")]
 pub enum Parts {

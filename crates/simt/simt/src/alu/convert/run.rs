@@ -9,7 +9,7 @@ use crate::alu::lanes::each;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{LANES, R32, Reg, Regs};
 
-/// Extends the lowest `bits` of a value to 64 bits.
+/// Extends the lowest `bits` bits of a value to 64 bits.
 #[inline(always)]
 fn extend(value: u64, bits: u32, signed: bool) -> u64 {
     let shift = 64 - bits;
@@ -113,9 +113,9 @@ pub(super) fn narrow(bits: u64) -> u32 {
     if value.is_nan() { nan } else { (value as f32).to_bits() }
 }
 
-/// Returns a quiet NaN that keeps its sign and the upper part of its payload. On an H100 this applies from `f64` to any
-/// other format and from `f16` to `f64`. It also applies to `.rna`, which clears the lower bits of the NaN. Other
-/// conversions return the canonical NaN.
+/// Returns the result for a NaN that is propagated: a quiet NaN that keeps its sign and the upper part of its payload.
+/// An H100 propagates NaNs from `f64` to any other format and from `f16` to `f64`, and with `.rna`, which clears the
+/// lower bits of the NaN. All other conversions return the canonical NaN.
 fn propagated_nan(raw: u64, from: Format, to: Format, rounding: Rounding) -> Option<u64> {
     match (from, to) {
         (Format::F32, Format::Tf32) if rounding == Rounding::Away => {

@@ -297,8 +297,8 @@ pub(in crate::alu) fn sqrt(a: f64, format: Format, rounding: Rounding) -> u64 {
         .round(format, rounding)
 }
 
-/// Returns `a + b` as a double that can be rounded to any format of at most 50 bits: exact, or with the lowest bit set.
-/// The sum must neither overflow nor lose bits to underflow.
+/// Returns `a + b` as a double, either exact or with the lowest bit set ("round to odd"), so that it can be rounded to
+/// any format of at most 50 bits. The sum must neither overflow nor lose bits to underflow.
 #[inline(always)]
 pub(in crate::alu) fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;

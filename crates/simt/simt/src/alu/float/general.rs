@@ -9,7 +9,7 @@ fn apply(op: Fast, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -
     match op {
         Fast::Add => exact::fma(a, 1.0, b, format, rounding),
         Fast::Sub => exact::fma(a, 1.0, -b, format, rounding),
-        // Adding a zero with the product's sign changes nothing.
+        // Adding a zero with the product's sign does not change the product.
         Fast::Mul => {
             let positive = a.is_sign_negative() == b.is_sign_negative();
             exact::fma(a, b, if positive { 0.0 } else { -0.0 }, format, rounding)
@@ -41,7 +41,7 @@ pub(super) fn one32(op: Fast, rounding: Rounding, modifiers: Modifiers, from: [u
 pub(super) fn one64(op: Fast, rounding: Rounding, from: [u64; 3]) -> u64 {
     let [a, b, c] = from.map(f64::from_bits);
     let bits = apply(op, a, b, c, Format::F64, rounding);
-    // Only operands that the operation has may propagate a NaN, in the hardware's order.
+    // Only the operands that the operation uses can propagate a NaN, in the hardware's order.
     let [first, second, third] = match op {
         Fast::Sqrt => [a, 0.0, 0.0],
         Fast::Fma => [b, c, a],

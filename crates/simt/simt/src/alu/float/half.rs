@@ -17,8 +17,8 @@ pub(in crate::alu) fn from_f16(bits: u32) -> f32 {
     let value = if magnitude >= 0x7c00 {
         f32::from_bits(0x7f80_0000 | (magnitude & 0x3ff) << 13)
     } else {
-        // Moved into an `f32`, the fields mean a value that is 2^112 times smaller. The multiplication also fixes
-        // subnormal numbers.
+        // Moved into an `f32`, the fields encode a value that is 2^112 times too small. The multiplication also
+        // normalizes subnormal numbers.
         f32::from_bits(magnitude << 13) * f32::from_bits(239 << 23)
     };
     f32::from_bits(value.to_bits() | sign)

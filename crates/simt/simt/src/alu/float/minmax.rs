@@ -19,7 +19,7 @@ pub(super) fn pick32(a: u32, b: u32, max: bool) -> u32 {
     if a_nan && b_nan { NAN32 } else { number }
 }
 
-/// Returns the lesser or greater 64-bit number. Unlike in [`pick32`], two NaNs give the second NaN, made quiet.
+/// Returns the lesser or greater 64-bit number. Unlike [`pick32`], returns the second NaN, made quiet, if both are NaN.
 #[inline(always)]
 pub(super) fn pick64(a: u64, b: u64, max: bool) -> u64 {
     let key = |bits: u64| (bits ^ (((bits as i64) >> 63) as u64 >> 1)) as i64;

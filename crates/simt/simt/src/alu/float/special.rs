@@ -126,7 +126,8 @@ const ONE: u32 = 0x3f80_0000;
 /// Computes all arguments of a polynomial, and then all results. With a single loop for both, the compiler would
 /// compute the arguments lane by lane, because they index the coefficients.
 ///
-/// `argument` and `result` are inlined functions. A large closure may remain a call, which prevents vectorization.
+/// `argument` and `result` are inlined functions. The compiler might not inline a large closure, which would prevent
+/// vectorization.
 #[inline(always)]
 fn lanes<const N: usize>(a: &[u32; N], argument: impl Fn(u32) -> u32, result: impl Fn(u32, u32) -> u32) -> [u32; N] {
     let (mut arguments, mut results) = ([0; N], [0; N]);
@@ -181,8 +182,8 @@ fn root<const FORMAT: u32, const INVERSE: bool, const N: usize>(a: &[u32; N]) ->
 /// Returns 2 to the power of `a`.
 #[inline(always)]
 fn power<const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// Returns `a` as a fixed-point number with 23 fraction bits. A negative number is complemented, which makes it one
-    /// unit less unless it is an integer. From a magnitude of 128 on, the result is infinite or 0.
+    /// Returns `a` as a fixed-point number with 23 fraction bits. A negative number is represented by its complement,
+    /// which is one unit less unless the number is an integer. From a magnitude of 128 on, the result is infinite or 0.
     #[inline(always)]
     fn argument(bits: u32) -> u32 {
         let (exponent, fraction) = parts::<F32>((bits & !SIGN).min(0x4300_0000));

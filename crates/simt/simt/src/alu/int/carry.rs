@@ -1,8 +1,8 @@
 //! Extended precision: `add.cc` to `madc` (PTX ISA §9.7.2).
 //!
 //! The carry flag `CC.CF` is one predicate per function, because calls do not preserve it. After a subtraction it holds
-//! the carry of `a + !b + 1`, which is set when there is no borrow. The hardware does the same: `addc` after `sub.cc`
-//! shows it. The ISA describes a borrow flag; `subc` alone cannot distinguish the two.
+//! the carry of `a + !b + 1`, which is set when there is no borrow. The hardware does the same, as `addc` after
+//! `sub.cc` shows. The ISA describes a borrow flag; `subc` by itself cannot distinguish the two.
 
 use super::table::Op;
 use super::wide::Wide;
@@ -12,10 +12,10 @@ use crate::regs::{Pred, Regs};
 /// Stands in for the carry register if the carry is not read or not written.
 pub(crate) const NO_CARRY: u32 = u32::MAX;
 
-/// Runs an instruction that is not one of the table's rows.
+/// Runs an instruction that is not in the table.
 #[inline(always)]
 pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u32) {
-    // If no carry is read, a subtraction adds one.
+    // A subtraction that does not read the carry adds one.
     let one = r[4] == NO_CARRY;
     match op {
         Op::CarryAdd32 => carried(regs, mask, r, |a: u32, b, _, cc| a.carrying_add(b, cc)),

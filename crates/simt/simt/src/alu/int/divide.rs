@@ -1,8 +1,8 @@
 //! Division of 16-bit and 32-bit integers, done in `f64`: CPUs have vector division for `f64` but not for integers.
 //!
-//! Division by zero gives all ones: see the family's documentation.
+//! Division by zero returns all ones: see the family's documentation.
 
-/// Adding this to a smaller number gives a float whose low bits are that number, rounded to an integer.
+/// Adding this constant to a smaller number returns a float whose low bits are that number, rounded to an integer.
 const ROUND: f64 = (1u64 << 52) as f64;
 
 /// `a / b`, rounded down.

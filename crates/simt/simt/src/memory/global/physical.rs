@@ -65,7 +65,7 @@ impl GlobalMemory {
         self.used -= physical.bytes();
     }
 
-    /// Returns whether an address belongs or has belonged to the device, so that the host program cannot have it.
+    /// Returns whether an address belongs or has belonged to the device, so that the host program cannot use it.
     pub fn is_device_address(&self, address: u64) -> bool {
         (FIRST..self.next).contains(&address)
     }

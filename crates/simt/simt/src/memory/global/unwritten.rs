@@ -54,7 +54,8 @@ impl Parts {
     }
 }
 
-/// Returns the bits of a part of `bytes` unwritten bytes; bits past its end are set, as for written bytes.
+/// Returns the bits of a part whose first `bytes` bytes are unwritten. The bits past these bytes are set, as for
+/// written bytes.
 fn past_end(bytes: u64) -> [u64; WORDS] {
     std::array::from_fn(|word| match bytes.saturating_sub(word as u64 * 64) {
         0 => u64::MAX,
@@ -84,8 +85,8 @@ impl Unwritten {
         self.allocations.clear();
     }
 
-    /// Returns whether any of the bytes from an address on is unwritten. Only bytes in the allocation of the address
-    /// count.
+    /// Returns whether any of the bytes from an address on is unwritten. Bytes outside the allocation that contains the
+    /// address do not count.
     pub fn has_any(&self, address: u64, bytes: u64) -> bool {
         let found = self.allocations.range(..=address).next_back();
         let Some((at, allocation)) = found
@@ -98,8 +99,8 @@ impl Unwritten {
         (0..bytes.div_ceil(64)).any(|word| allocation.find(at + word * 64, (bytes - word * 64).min(64)) != 0)
     }
 
-    /// Calls `tell` once for each address with the mask of its unwritten bytes, of up to 64; the lowest bit is the
-    /// first byte.
+    /// Calls `tell` once for each address, with the mask of the unwritten bytes among the first `bytes` bytes (at most
+    /// 64) from the address on. The lowest bit stands for the first byte.
     pub fn find(&self, addresses: impl Iterator<Item = u64>, bytes: u32, mut tell: impl FnMut(u64)) {
         let mut last: Option<(u64, &Parts)> = None;
         for address in addresses {

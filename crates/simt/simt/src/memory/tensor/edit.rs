@@ -1,4 +1,5 @@
-//! `tensormap.replace` and `tensormap.cp_fenceproxy` (PTX ISA §9.7.9.28, §9.7.13.15.19): changes to maps in a kernel.
+//! `tensormap.replace` and `tensormap.cp_fenceproxy` (PTX ISA §9.7.9.28, §9.7.13.15.19): changes that a kernel makes to
+//! tensor maps.
 
 use super::map::{AXES, AXIS};
 use crate::memory::cluster::Reach;

@@ -4,7 +4,7 @@
 const MAGIC: u64 = u64::from_le_bytes(*b"simt-map");
 /// The largest number of dimensions of a tensor.
 const MOST: usize = 5;
-/// The offset of the dimensions in an encoded map, and the size of each in bytes.
+/// The offset of the dimensions in an encoded map, and the size of each dimension's description in bytes.
 pub(super) const AXES: usize = 20;
 pub(super) const AXIS: usize = 15;
 
@@ -271,8 +271,9 @@ impl TensorMap {
         Ok((map, im2col))
     }
 
-    /// Returns the offset in bytes in the outer dimensions of each row of a tile at these coordinates; `None` for a row
-    /// outside of the tensor. A row of im2col is a pixel, displaced by the offsets from its place in the box.
+    /// Returns, for each row of a tile at these coordinates, the row's offset in bytes in the outer dimensions; `None`
+    /// for a row outside of the tensor. In im2col mode, a row is a pixel, displaced by the offsets from its place in
+    /// the box.
     fn rows(&self, at: &[i32], im2col: Option<(&Im2col, &[i64])>) -> Vec<Option<u64>> {
         let rank = self.sizes.len();
         let mut place: Vec<i64> = at.iter().map(|coordinate| i64::from(*coordinate)).collect();
@@ -316,9 +317,9 @@ impl TensorMap {
         rows
     }
 
-    /// Calls `part` for each run of consecutive bytes of a tile at these coordinates: their number, their address in
-    /// device memory, and their address in shared memory for a tile at `shared`. The device address is `None` outside
-    /// of the tensor.
+    /// Calls `part` for each run of consecutive bytes of a tile at these coordinates. The arguments are the number of
+    /// bytes, their address in device memory, and their address in shared memory for a tile at `shared`. The device
+    /// address is `None` outside of the tensor.
     pub(super) fn parts(
         &self,
         at: &[i32],
@@ -328,7 +329,7 @@ impl TensorMap {
     ) {
         let element = u64::from(self.element.bytes());
         let row = u64::from(self.tile[0]) * element;
-        // The range of the row's bytes that is inside of the tensor.
+        // The range of the row's bytes that is inside the tensor.
         let bound = |element_at: i64| {
             let inside = element_at.clamp(0, i64::from(self.tile[0]));
             inside.cast_unsigned() * element
@@ -363,8 +364,8 @@ impl TensorMap {
         }
     }
 
-    /// Returns eight bytes of the value that elements outside of the tensor have. An H200's NaN has this pattern in
-    /// each 16 bits.
+    /// Returns eight bytes of the fill value for elements outside of the tensor. On an H200, the NaN has this pattern
+    /// in each 16 bits.
     pub(super) fn fill(&self) -> u64 {
         if self.nan { 0x7ff7_7ff7_7ff7_7ff7 } else { 0 }
     }

@@ -101,8 +101,8 @@ fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
 }
 
 impl TextureDescription {
-    /// Returns the texels around a point for each side. With [`Filter::Point`], adjacent texels have no share, but a
-    /// gather uses them with any filter.
+    /// Returns the texels around a point for each side. With [`Filter::Point`], the adjacent texels have a share of
+    /// zero, but a gather uses them with any filter.
     fn side_samples(&self, point: &Point, linear: bool) -> [SideSample; 3] {
         let lengths = self.image.sides.lengths();
         let is_cube = matches!(self.image.sides, Sides::Cube(_));
@@ -238,8 +238,8 @@ impl TextureDescription {
         self.complete(sum.map(|sum| self.rounded(sum, unit).to_bits()))
     }
 
-    /// Returns one channel of the four texels that a linear filter would use, in the order lower left, lower right,
-    /// upper right, upper left, where y increases downward (PTX ISA §9.7.9.4).
+    /// Returns one channel of the four texels that a linear filter would use (PTX ISA §9.7.9.4). The order is lower
+    /// left, lower right, upper right, upper left, where y increases downward.
     pub(super) fn gather(&self, memory: &GlobalMemory, point: &Point, channel: usize) -> [u32; 4] {
         let samples = self.side_samples(point, true);
         [(false, true), (true, true), (true, false), (false, false)].map(|(is_right, is_lower)| {
@@ -255,7 +255,7 @@ impl TextureDescription {
         })
     }
 
-    /// Sets channels that the format does not have to 0, as on an H200.
+    /// Sets channels that the format lacks to 0, as on an H200.
     fn complete(&self, mut channels: [u32; 4]) -> [u32; 4] {
         channels[self.image.format.count as usize..].fill(0);
         channels
@@ -286,7 +286,7 @@ impl Image {
 }
 
 impl TexelFormat {
-    /// Extends the lowest bits of a register, which are those of a channel, to 32 bits.
+    /// Extends a channel, stored in the lowest bits of a register, to 32 bits.
     fn extended(self, bits: u32, channels: Channels) -> u32 {
         let unused_bits = 32 - self.bits;
         match channels {

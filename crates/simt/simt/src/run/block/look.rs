@@ -11,8 +11,8 @@ use crate::run::warp::{Status, Varying};
 const PERIOD: usize = 512;
 
 impl<O: Observer> RunningCluster<'_, '_, O> {
-    /// Checks whether a warp repeats itself. It does if it returns to the same instruction with the same values in its
-    /// registers, except for registers that decide nothing, and has changed nothing in memory.
+    /// Checks whether a warp repeats itself: it returns to the same instruction, with the same values in its registers,
+    /// and has changed nothing in memory. Registers whose values decide nothing may differ.
     pub(super) fn check_repetition(&mut self, index: usize) -> Result<Status, BlockFault> {
         let rounds = match self.warps[index].note(self.launch, &mut self.snapshot) {
             true => PERIOD,

@@ -471,7 +471,7 @@ fn report_access<O: Observer>(
     }
 }
 
-/// Reports the asynchronous operations that an instruction has issued to an observer.
+/// Reports to an observer the asynchronous operations that an instruction has issued.
 fn report_issues<O: Observer>(
     observer: &mut O,
     launch: &LaunchState<'_>,

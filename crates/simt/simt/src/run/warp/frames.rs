@@ -35,8 +35,8 @@ impl Frame {
 
 impl WarpState {
     /// Starts the kernel's frame. Returns `false` if there is no memory for the frame. The second and later blocks
-    /// reuse the memory of the first, and the values of the registers that do not differ between blocks, because no
-    /// instruction writes these registers.
+    /// reuse the memory of the first block. They also reuse the values of registers that do not differ between blocks,
+    /// because no instruction writes these registers.
     pub(super) fn enter_kernel(&mut self, launch: &LaunchState<'_>) -> bool {
         if !self.filled {
             self.filled = self.enter(launch, 0, self.threads, None);
@@ -232,7 +232,7 @@ impl WarpState {
     }
 }
 
-/// Returns the report to observers of a call at `pc`, or of the return from it.
+/// Returns the [`FrameChange`] that observers receive for a call at `pc`, or for the return from it.
 pub(super) fn change(caller: &Frame, pc: u32, callee: Option<&Frame>, returns: bool) -> FrameChange {
     let call = Site { function: caller.function, pc };
     FrameChange { call, caller: caller.place(), callee: callee.map(Frame::place), returns }

@@ -79,7 +79,7 @@ impl WarpState {
     }
 
     /// Splits off the lanes of `present`, which wait at an entry for others to reconverge with, so that they continue
-    /// alone.
+    /// without the others.
     fn split_off(&mut self, (index, present): (usize, u32)) {
         let entry = &mut self.stack[index];
         entry.mask &= !present;
@@ -168,7 +168,7 @@ impl WarpState {
         self.is_separated = self.stack.len() > 1;
     }
 
-    /// Lets lanes continue that wait for others to reconverge with. Returns `false` if there are none.
+    /// Lets the lanes that wait for others to reconverge with continue without them. Returns `false` if no lanes wait.
     ///
     /// The caller must have found that nothing else can end the wait of the others: the others wait for these lanes, or
     /// try to take a lock that these lanes may hold.

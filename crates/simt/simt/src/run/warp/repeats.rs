@@ -1,10 +1,10 @@
 //! What may differ between two rounds of a loop in which a warp waits, such as a counter of its attempts.
 //!
 //! A warp repeats itself if it returns to the same instruction with the same values in all registers and has changed
-//! nothing in memory. It then keeps repeating until another warp changes what it reads. The same holds if some values
-//! differ that do not decide where its lanes go, which memory they access, or which values they store: the next round
-//! then does what this round did. To check this, a round is followed instruction by instruction, with the registers and
-//! local memory that vary.
+//! nothing in memory. It then keeps repeating until another warp changes what it reads. A warp also repeats itself if
+//! some values differ, but do not decide where its lanes go, which memory they access, or which values they store. The
+//! next round then does the same as this round. To check this, a round is followed instruction by instruction, with the
+//! registers and local memory that vary.
 
 use super::{Snapshot, WarpState};
 use crate::code::{Callee, Func, Op, Reg, Signature, Slot};
