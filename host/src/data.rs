@@ -11,7 +11,8 @@ pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 /// The maximum number of elements in an array that is cut into pieces, each with a separate launch.
 pub(crate) const MOST_IN_PIECES: u64 = 1 << 36;
 
-/// The number of elements of which every piece's start is a multiple, so that wide loads stay aligned.
+/// The alignment of pieces: every piece starts at a multiple of this number of elements, so that wide loads stay
+/// aligned.
 const PIECE_UNIT: u64 = 1024;
 
 /// Returns the minimum number of pieces into which an array must be cut.

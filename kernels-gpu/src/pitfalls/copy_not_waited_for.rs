@@ -14,7 +14,7 @@ use super::shared_address;
 
 pitfall! { copy_not_waited_for: Race, 1 x 32 {
     lesson: "an asynchronous copy is complete only after a wait, even for the thread that started it",
-    on_gpu: "wrong nearly always: the load is faster than the copy",
+    on_gpu: "nearly always wrong: the load is faster than the copy",
     arguments: [Input(32), Output(32)],
     right: |input, at| input[at],
 } }

@@ -9,7 +9,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { tail_reads_past_the_end: Memory, 1 x 32 {
     lesson: "if a thread processes several elements, each element needs a bounds check",
-    on_gpu: "the last sum is wrong now and then, depending on what was allocated before",
+    on_gpu: "the last sum is occasionally wrong, depending on what was allocated before",
     arguments: [Input(63), Output(32)],
     right: |input, at| input[2 * at].wrapping_add(if at < 31 { input[2 * at + 1] } else { 0 }),
 } }

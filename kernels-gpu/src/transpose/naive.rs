@@ -24,8 +24,7 @@ pub unsafe fn transpose_naive(input: *const f32, output: *mut f32, rows: u32, co
     let row = row_of_tiles * thread::block_dim_y() + thread::thread_idx_y();
     let col = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
     if row < rows && col < cols {
-        // SAFETY: row < rows and col < cols, so both indices are in their matrices. No other thread writes this
-        // element.
+        // SAFETY: row < rows and col < cols, so both indices are in bounds. No other thread writes this element.
         unsafe { *output.add((col * rows + row) as usize) = *input.add((row * cols + col) as usize) };
     }
 }

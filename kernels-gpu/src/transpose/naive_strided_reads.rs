@@ -34,8 +34,7 @@ pub unsafe fn transpose_naive_strided_reads<const BLOCK_X: u32, const BLOCK_Y: u
     let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);
     if row < rows && col < cols {
-        // SAFETY: row < rows and col < cols, so both indices are in their matrices. No other thread writes this
-        // element.
+        // SAFETY: row < rows and col < cols, so both indices are in bounds. No other thread writes this element.
         unsafe { *output.add((col * rows + row) as usize) = *input.add((row * cols + col) as usize) };
     }
 }

@@ -5,7 +5,7 @@
 //! simulator does not model. Within one access of a warp, a burst counts once.
 //!
 //! The order of the blocks stands for time, and is divided into windows with equal numbers of blocks. A GPU runs blocks
-//! in about this order, with as many resident at a time as fit.
+//! in about this order, with the number of blocks that fits at a time.
 
 mod traffic;
 

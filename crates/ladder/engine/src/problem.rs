@@ -167,9 +167,10 @@ impl Verdict {
     /// largest absolute error of the element at an index, and `which` names that element.
     ///
     /// Derive the tolerance from a bound on the error of the computation, not from the results of a kernel. A sum of n
-    /// terms, added in any order with the unit roundoff u, has an error of at most γ Σ|xᵢ| with γ = (n - 1) u / (1 - (n
-    /// - 1) u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). With this bound,
-    /// a rung can add in any order, but a kernel that leaves out a term much larger than the bound is detected.
+    /// terms, added in any order with the unit roundoff u, has an error of at most γ Σ|xᵢ| with
+    /// γ = (n - 1) u / (1 - (n - 1) u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and
+    /// §4.2). With this bound, a rung can add in any order, but a kernel that leaves out a term much larger than the
+    /// bound is detected.
     ///
     /// Whatever the tolerance, an expected NaN only matches a NaN, and an expected infinity only matches the same
     /// infinity. An infinite tolerance, meant for elements whose sum can overflow, accepts every number and every

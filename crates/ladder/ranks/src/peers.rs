@@ -65,8 +65,8 @@ pub(crate) fn measure(
     done
 }
 
-/// Returns the launches of the requested rungs, each of which covers all ranks, and the reasons why other rungs are
-/// left out.
+/// Returns the launches of the requested rungs, which each cover all ranks, and the reasons why other rungs are left
+/// out.
 pub(crate) fn launches(
     request: &GroupRequest<'_>,
     ranks: usize,

@@ -5,8 +5,9 @@ use std::str::FromStr;
 
 macro_rules! architectures {
     ($($(#[$attr:meta])* $variant:ident = $number:literal $(, $suffix:literal)?;)*) => {
-        /// A virtual compute architecture (`compute_XX`). It determines the features that the PTX may use, and so the
-        /// oldest GPU that can run the PTX. A driver compiles the PTX for its GPU when it loads it.
+        /// A virtual compute architecture (`compute_XX`). The architecture determines the features that the PTX can
+        /// use, and therefore the oldest GPU that can run the PTX. A driver compiles the PTX for its GPU when it loads
+        /// it.
         ///
         /// Compute capabilities and their features: CUDA C++ Programming Guide, "Compute
         /// Capabilities"; targets of PTX: PTX ISA §11.1.2, `.target`.
@@ -75,9 +76,9 @@ impl NvvmArch {
     }
 
     /// Returns the features that upstream's compiler sets for this architecture. Code checks them with
-    /// `cfg(target_feature = "compute_80")`. They are the features of every older architecture without a suffix. With a
-    /// suffix, they also include this architecture and the family-specific architectures (`f`) of its major version up
-    /// to it.
+    /// `cfg(target_feature = "compute_80")`. These are the features of all architectures without a suffix up to this
+    /// one. If this architecture has a suffix, they also include this architecture's feature, and the features of the
+    /// family-specific architectures (`f`) of its major version up to this one.
     pub(crate) fn features(self) -> impl Iterator<Item = String> {
         let (_, number, suffix) = self.row();
         let is_set = move |&arch: &NvvmArch| match arch.row() {
@@ -109,7 +110,7 @@ pub struct ParseArchError {
     known: String,
 }
 
-/// Parses `compute_90`, `sm_90` and `90`, with the suffixes `a` and `f` where they exist.
+/// Parses `compute_90`, `sm_90` and `90`, with the suffixes `a` and `f` if they exist.
 impl FromStr for NvvmArch {
     type Err = ParseArchError;
 

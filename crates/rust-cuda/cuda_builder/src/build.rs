@@ -18,14 +18,14 @@ use crate::parts::{self, Part, Store, fingerprint, in_parallel};
 use crate::ptx;
 use crate::toolchain::{self, DeviceToolchain, NotFound};
 
-/// The toolchain is searched once for all builds of a process, because the search starts several programs.
+/// The toolchain. The search for it runs once for all builds of a process, because it starts several programs.
 static TOOLCHAIN: LazyLock<Result<DeviceToolchain, NotFound>> = LazyLock::new(toolchain::discover);
 
 impl CudaBuilder {
     /// Builds the crate and returns the path of the PTX, which is the [`copy_to`](Self::copy_to) path if one is set.
     ///
-    /// In a build script it also tells cargo which files the PTX depends on. The script then runs again only when one
-    /// of them changes.
+    /// In a build script, this also tells cargo which files the PTX depends on. The script then only runs again when
+    /// one of these files changes.
     ///
     /// # Errors
     /// Returns [`CudaBuilderError`] when the folder contains no crate, this machine has no device compiler,
@@ -138,7 +138,8 @@ impl CudaBuilder {
         Ok(Some((parts, ptx)))
     }
 
-    /// Warns about accesses that stayed generic, or returns an error. A part's messages are cached with the part.
+    /// Warns about accesses that stayed generic, or returns an error, depending on the lint level. A part's messages
+    /// are cached with the part.
     fn report_generic_accesses(&self, parts: &[Part]) -> Result<(), CudaBuilderError> {
         // Without optimization, most accesses are generic.
         if !self.release || self.generic_accesses == LintLevel::Allow {
@@ -209,15 +210,15 @@ type Compiled = (Vec<Part>, String);
 /// The source of a part.
 struct Source<'a> {
     /// The functions and variables that the part exists for, separated by commas. An empty list stands for all visible
-    /// ones.
+    /// functions and variables.
     roots: &'a str,
     /// A key of everything that the part's IR depends on.
     key: String,
     ir: &'a (dyn Fn() -> String + Sync),
 }
 
-/// Adds a first line to the PTX with the tools that generated it. Also escapes all non-ASCII characters, such as in
-/// comments of an `asm!` block, because drivers reject them everywhere.
+/// Adds a first line to the PTX that names the tools that generated it. Also escapes all non-ASCII characters, such as
+/// those in comments of an `asm!` block, because drivers reject them anywhere.
 fn header(builder: &CudaBuilder, toolchain: &DeviceToolchain, ptx: &str) -> String {
     let ptx = match ptx.is_ascii() {
         true => Cow::Borrowed(ptx),

@@ -6,7 +6,7 @@ use crate::NvvmArch;
 use crate::error::CudaBuilderError;
 use crate::lower::LowerError;
 
-/// How much debug information the PTX carries.
+/// The amount of debug information in the PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DebugInfo {
     /// Only the information that [`CudaBuilder::generate_line_info`] requests.
@@ -35,7 +35,7 @@ pub enum LintLevel {
     Deny,
 }
 
-/// Builds one GPU crate. The type has upstream's methods as far as this backend supports them.
+/// Builds one GPU crate. The type has those of upstream's methods that this backend supports.
 #[derive(Debug)]
 #[must_use = "the crate is built only when `build` is called"]
 pub struct CudaBuilder {
@@ -45,8 +45,8 @@ pub struct CudaBuilder {
     pub release: bool,
     /// Where to copy the PTX.
     pub ptx_file_copy_path: Option<PathBuf>,
-    /// Whether instructions have their Rust line (`.loc`). `true` by default. Upstream omits the lines in release
-    /// builds; here they are kept, because they cost nothing at run time.
+    /// Whether each instruction is annotated with its Rust line (`.loc`). `true` by default. Upstream omits the lines
+    /// in release builds; here they are kept, because they cost nothing at run time.
     pub generate_line_info: bool,
     /// The architecture to build for. `compute_75` by default.
     pub arch: NvvmArch,
@@ -56,15 +56,15 @@ pub struct CudaBuilder {
     pub fast_sqrt: bool,
     /// Whether f32 division is approximate. `false` by default.
     pub fast_div: bool,
-    /// Whether `a * b + c` may become one fused operation, as nvcc does. `true` by default.
+    /// Whether `a * b + c` can be fused into one operation, as in nvcc. `true` by default.
     pub fma_contraction: bool,
-    /// How the build reacts to accesses to shared and constant statics that use a generic address, which are slower.
+    /// How the build reacts to accesses to shared and constant statics through generic addresses, which are slower.
     /// [`LintLevel::Warn`] by default. Builds without optimization allow them, because most of their accesses are
     /// generic.
     pub generic_accesses: LintLevel,
     /// An intermediate form to keep next to the PTX, with another file extension.
     pub emit: Option<EmitOption>,
-    /// How much debug information to generate.
+    /// The amount of debug information to generate.
     pub debug: DebugInfo,
     /// Additional arguments for `cargo rustc`, such as `--features`.
     pub build_args: Vec<String>,
@@ -76,7 +76,7 @@ pub struct CudaBuilder {
 }
 
 impl CudaBuilder {
-    /// Creates a builder for the crate in this folder. The path is relative to the current folder, which in a build
+    /// Creates a builder for the crate in this folder. A relative path starts at the current folder, which in a build
     /// script is the package's folder.
     pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
         Self {

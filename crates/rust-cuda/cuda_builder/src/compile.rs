@@ -1,4 +1,4 @@
-//! The calls of cargo and rustc in a device build.
+//! Runs cargo and rustc in a device build.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,7 +16,7 @@ use crate::toolchain::{DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 pub(crate) struct Paths {
     target_dir: PathBuf,
     pub(crate) raw: PathBuf,
-    /// The folder of the codegen units that rustc compiles the crate in, and of the members of libraries that they use.
+    /// The folder for the crate's codegen units and for the library members that they use.
     pub(crate) units: PathBuf,
     pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
@@ -77,7 +77,7 @@ fn target_dir_of(out_dir: &Path, target: &Path) -> Option<PathBuf> {
     .map(Path::to_owned)
 }
 
-/// Returns whether this process runs as a build script. cargo also sets the first two variables for a program that it
+/// Returns whether this process runs as a build script. cargo also sets the first two variables for programs that it
 /// runs.
 fn in_build_script() -> bool {
     ["OUT_DIR", "CARGO_MANIFEST_DIR", "NUM_JOBS"].iter().all(|name| std::env::var_os(name).is_some())
@@ -99,22 +99,22 @@ pub(crate) fn watch_environment() {
     }
 }
 
-/// If the same condition appears before and after a barrier, this pass of rustc copies the barrier into both branches
-/// of the first condition. Threads of one block then wait at two different barriers. Unlike LLVM's passes, it does not
-/// know that calls can be convergent, which means that threads must execute them together.
+/// If the same condition appears before and after a barrier, this rustc pass copies the barrier into both branches of
+/// the first condition. Threads of one block then wait at two different barriers. Unlike LLVM's passes, this pass does
+/// not know about convergent calls, which threads must execute together.
 const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 
 /// Cargo's profile for device code, which inherits from `release` or `dev`. It is also the name of the folder of
-/// compiled files: cargo would treat these files as another profile's in a folder of another name.
+/// compiled files, because cargo would attribute the files in a folder of another name to another profile.
 const PROFILE: &str = "gpu";
 
-/// The form in which rustc compiles the crate. rustc does not link: it would run a system-dependent linker, although
-/// this crate reads the bitcode itself.
+/// The form in which rustc compiles the crate. rustc does not link, because it would run a system-dependent linker,
+/// while this crate reads the bitcode itself.
 #[derive(Clone, Copy)]
 pub(crate) enum Output {
-    /// Many codegen units in the folder of units. The libraries stay unchanged.
+    /// Many codegen units, in the folder of units. Libraries stay unchanged.
     Units,
-    /// One module of the crate and its libraries. Link-time optimization joins them and does nothing else here.
+    /// One module that contains the crate and its libraries. Link-time optimization only joins them here.
     Module,
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn run_cargo(
         .args(set(&format!("inherits={inherited:?}")))
         .arg("--target-dir")
         .arg(&paths.target_dir)
-        // Allows the dependencies to be linked in either form.
+        // Allow the dependencies to be linked in either form.
         .args(set("lto=\"fat\""))
         .args(set("codegen-units=1"))
         .args(set("panic=\"abort\""))
@@ -150,11 +150,11 @@ pub(crate) fn run_cargo(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability()));
     command.arg("-Zbuild-std=core,alloc");
-    // These crates do not synchronize threads, and their iterators need the pass to be as fast as loops.
+    // These crates do not synchronize threads, and their iterators are only as fast as loops with this pass.
     for name in ["core", "alloc"] {
         command.args(set(&format!("package.{name}.rustflags=[]")));
     }
-    // These settings are equal in both profiles, so that both share the compiled crates.
+    // These settings are the same in both profiles, so that the profiles share compiled crates.
     command.args(set("incremental=false"));
     let packages = ["core", "alloc", "compiler_builtins"].map(|name| (format!("package.{name}"), 3));
     for (which, level) in packages.into_iter().chain([("build-override".to_owned(), 0)]) {
@@ -193,7 +193,7 @@ pub(crate) fn run_cargo(
         problem: format!("cannot be run: {error}"),
     })?;
     if !output.status.success() {
-        // A crate that does not compile must be compiled again when its source changes.
+        // If the crate does not compile, it must be compiled again when its source changes.
         watch_folder(builder.path_to_crate());
         let messages = errors(&String::from_utf8_lossy(&output.stderr));
         let krate = builder.path_to_crate().to_owned();
@@ -273,7 +273,7 @@ fn watch_sources(builder: &CudaBuilder, paths: &Paths) {
     if sources.is_empty() {
         watch_folder(builder.path_to_crate());
     }
-    // The sources of compiled crates are in the list too.
+    // The list also contains the sources of compiled crates.
     let compiled = ["rlib", "rmeta", std::env::consts::DLL_EXTENSION].map(OsStr::new);
     for source in sources.iter().filter(|path| !path.extension().is_some_and(|ending| compiled.contains(&ending))) {
         println!("cargo::rerun-if-changed={}", source.display());

@@ -28,7 +28,8 @@ pub enum CudaBuilderError {
         /// The compiler's messages.
         messages: String,
     },
-    /// The crate does not compile, and it depends on several versions of `cuda_std` or on the registry's `cuda_std`.
+    /// The crate does not compile, and it depends on several versions of `cuda_std`, or on the version from the
+    /// registry.
     #[error(
         "{krate} was compiled with {found}, but kernels need a single cuda_std that matches this cuda_builder: set \
          cuda_std = {{ path = \"…/crates/rust-cuda/cuda_std\" }} under [patch.crates-io] in the workspace's Cargo.toml, \
@@ -55,7 +56,7 @@ pub enum CudaBuilderError {
         /// The crate's folder.
         krate: PathBuf,
     },
-    /// A kernel uses an instruction that no PTX version has for the architecture.
+    /// A kernel uses an instruction that no PTX version supports on the architecture.
     #[error(
         "`{function}` uses an instruction that {arch} does not have (LLVM: {instruction}): build for a \
          newer architecture with `.arch(…)`, or compile this kernel for newer architectures only{place}"
@@ -115,7 +116,7 @@ pub enum CudaBuilderError {
         /// The kernel's first line.
         place: Place,
     },
-    /// The constant statics together exceed constant memory.
+    /// The constant statics together exceed the size of constant memory.
     #[error(
         "the constant statics have {bytes} bytes together, but the limit is {limit} ({statics}): make them smaller, or \
          remove #[address_space(constant)] from the largest to move it to global memory{place}"

@@ -1,7 +1,8 @@
 //! Reuses compiled crates in the first build for an architecture or a profile.
 //!
-//! `core` and macros are the same for all architectures and profiles, and other dependencies are the same for all
-//! architectures. Compiling them takes most of a first build's time, so the build copies them from another build.
+//! The compiled `core` and macros are the same for all architectures and profiles, and other dependencies are the same
+//! for all architectures. Compiling them takes most of a first build's time, so the build copies them from another
+//! build.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -31,7 +32,7 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
     }
     let entries = fs::read_dir(parent)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
     let suffix = |folder: &Path| folder.to_str().and_then(|name| name.rsplit_once('-')).map(|(_, end)| end.to_owned());
-    // The most recently used folder is the most likely to have what this build needs.
+    // The most recently used folder is most likely to contain what this build needs.
     let compiled = |other: &Path| fs::metadata(other.join(TARGET).join(profile).join("deps"))?.modified();
     let found = entries.into_iter().filter_map(|other| {
         let key = (suffix(&other) == suffix(folder), compiled(&other).ok()?);
@@ -47,15 +48,15 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
     locks.iter().try_for_each(File::lock_shared)?;
     let [host, device] = parts.each_ref().map(|part| folder.join(part));
     copy(&other.join(&parts[0]), &host)?;
-    // The final name is set last, because the next build checks it. An interrupted copy would contain files that cargo
-    // treats as complete.
+    // Set the final name last, because the next build checks it. Otherwise, cargo would treat the files of an
+    // interrupted copy as complete.
     let partial = device.with_extension("partial");
     copy(&other.join(&parts[1]), &partial)?;
     fs::rename(partial, device)?;
     Ok(None)
 }
 
-/// Copies a folder and the times of its files, which tell cargo what is up to date.
+/// Copies a folder, including the modification times of its files, which tell cargo which files are up to date.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

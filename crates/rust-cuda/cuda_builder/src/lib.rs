@@ -12,8 +12,9 @@
 //! }
 //! ```
 //!
-//! A crate can have kernels for some architectures only. For `compute_80` or newer, `target_feature = "sm_80"` is set,
-//! and so is the feature of each older architecture. Upstream's name, `target_feature = "compute_80"`, is set too.
+//! A crate can contain kernels for some architectures only. For `compute_80` or newer, `target_feature = "sm_80"` is
+//! set, and so is the feature of each older architecture. Upstream's names, such as `target_feature = "compute_80"`,
+//! are set too.
 //!
 //! ```ignore
 //! #[cfg(target_feature = "sm_80")]

@@ -1,7 +1,8 @@
 //! Checks the limits for a kernel's parameters and static shared memory and for a module's constant memory, based on
 //! the PTX.
 //!
-//! LLVM does not check these limits. A driver would reject the whole module with a message about the PTX.
+//! LLVM does not check these limits. Without this check, a driver would reject the whole module with a message about
+//! the PTX.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,11 +14,12 @@ use crate::lower::ir::demangled;
 use crate::lower::place::Place;
 use crate::merge::{function_name, items};
 
-/// The maximum bytes of a kernel's parameters: in every PTX version, and from PTX 8.1 and sm_70 on (PTX ISA §5.1.6.1).
+/// The maximum number of bytes of a kernel's parameters: in any PTX version, and from PTX 8.1 and sm_70 onward (PTX ISA
+/// §5.1.6.1).
 const PARAMETERS: [u64; 2] = [4352, 32_764];
-/// The maximum bytes of a kernel's shared statics (CUDA C++ Programming Guide, "Compute Capabilities").
+/// The maximum number of bytes of a kernel's shared statics (CUDA C++ Programming Guide, "Compute Capabilities").
 const SHARED: u64 = 48 * 1024;
-/// The maximum bytes of a module's constant statics (same source).
+/// The maximum number of bytes of a module's constant statics (same source).
 const CONSTANT: u64 = 64 * 1024;
 
 /// Checks the kernels of a module, and returns whether they need PTX 8.1.
@@ -59,7 +61,7 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
 /// Returns [`CudaBuilderError::TooMuchConstant`] when the statics exceed constant memory.
 pub(crate) fn check_constants(ptx: &str) -> Result<(), CudaBuilderError> {
     let lines = ptx.lines().filter(|line| line.starts_with(".const ") || line.starts_with(".visible .const "));
-    // A variable may have an initializer.
+    // A variable can have an initializer.
     let mut constants: Vec<_> = lines.filter_map(|line| declaration(line.split(" =").next()?)).collect();
     let bytes = total(&constants);
     if bytes <= CONSTANT {
@@ -74,7 +76,7 @@ pub(crate) fn check_constants(ptx: &str) -> Result<(), CudaBuilderError> {
     Err(CudaBuilderError::TooMuchConstant { bytes, limit: CONSTANT, statics, place })
 }
 
-/// Returns the size of variables that are laid out in this order.
+/// Returns the total size of variables that are laid out in this order.
 fn total(variables: &[Declaration<'_>]) -> u64 {
     variables.iter().fold(0, |end, variable| end.next_multiple_of(variable.align.max(1)) + variable.size)
 }
@@ -97,7 +99,7 @@ fn declaration(text: &str) -> Option<Declaration<'_>> {
     let bits = |word: &&str| word.trim_start_matches(['.', 'b', 'f', 's', 'u']).parse::<u64>().ok();
     let (at, bits) =
         words.iter().enumerate().find_map(|(at, word)| Some((at, word.strip_prefix('.').and_then(|_| bits(word))?)))?;
-    // An alignment after the type is the alignment of a pointer's target.
+    // An alignment that follows the type is the alignment of a pointer's target.
     let align = words[..at].iter().position(|word| *word == ".align").and_then(|at| words[at + 1].parse().ok());
     Some(Declaration { name: words.last()?, size: count * bits / 8, align: align.unwrap_or(bits / 8) })
 }
@@ -109,7 +111,7 @@ fn parameters(entry: &str) -> u64 {
     total(&lines.filter(|line| line.contains(".param ")).filter_map(declaration).collect::<Vec<_>>())
 }
 
-/// Returns the variables that a kernel and the functions that it reaches use.
+/// Returns the variables that are used by a kernel or by functions that it reaches.
 fn used_variables<'a>(
     kernel: &str,
     functions: &BTreeMap<&'a str, &'a str>,
@@ -122,7 +124,7 @@ fn used_variables<'a>(
     let mut open: Vec<&str> = functions.get(kernel).into_iter().copied().collect();
     let mut known = BTreeSet::new();
     while let Some(text) = open.pop() {
-        // `.loc` lines are half of the text and use no variables.
+        // `.loc` lines make up half of the text and use no variables.
         let code = text.lines().filter(|line| !line.starts_with("\t.loc\t"));
         for word in code.flat_map(|line| line.split(|c: char| !c.is_ascii_alphanumeric() && !"_$%".contains(c))) {
             if let Some((name, _)) = sizes.get_key_value(word) {

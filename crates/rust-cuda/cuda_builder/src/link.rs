@@ -1,7 +1,7 @@
 //! Replaces a linker: collects the codegen units of the crate and the library members that they use.
 //!
-//! rustc compiles one or two units per Rust module, and after an edit only the units that changed. Link-time
-//! optimization in rustc could join them, but would process every unit again after every edit.
+//! rustc compiles one or two units per Rust module, and after an edit it only recompiles the changed units. Link-time
+//! optimization in rustc could join the units, but it would process every unit again after every edit.
 //!
 //! A library (`.rlib`) is an archive of bitcode with an index of symbols. A linker takes the members that define
 //! missing symbols.
@@ -34,15 +34,15 @@ pub(crate) struct Modules {
     pub(crate) units: usize,
 }
 
-/// Compiles the crate and its dependencies into modules of unoptimized IR. Returns `None` when rustc would link more
-/// than IR.
+/// Compiles the crate and its dependencies into modules of unoptimized IR. Returns `None` if rustc would link more than
+/// IR.
 pub(crate) fn to_modules(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
     paths: &Paths,
 ) -> Result<Option<Modules>, CudaBuilderError> {
     let _lock = lock(paths)?;
-    // An interrupted build leaves objects with other names.
+    // An interrupted build can leave objects with other names.
     remove_files(&paths.units, is_object);
     compile::run_cargo(builder, toolchain, paths, Output::Units)?;
     let mut objects: Vec<PathBuf> = files(&paths.units).filter(|path| is_object(path)).collect();
@@ -74,7 +74,7 @@ pub(crate) fn to_modules(
     };
 
     let mut missing: HashSet<String> = texts.iter().flat_map(|unit| undefined(unit)).map(str::to_owned).collect();
-    // A symbol that a member needs may be defined in an earlier library.
+    // A symbol that a member needs can be defined in an earlier library.
     loop {
         let before = texts.len();
         for library in &mut libraries {
@@ -119,7 +119,7 @@ pub(crate) fn to_one_module(
 struct Library {
     path: PathBuf,
     cache: ReadCache<File>,
-    /// The members that were not taken yet, by the symbols that they define.
+    /// The members that have not been taken yet, by the symbols that they define.
     index: HashMap<String, ArchiveOffset>,
 }
 
@@ -153,11 +153,11 @@ impl Library {
         named.collect::<object::read::Result<_>>().map(Some)
     }
 
-    /// Takes the members that define a missing symbol or a symbol that every program has. Returns their names and
+    /// Takes the members that define a missing symbol, or a symbol that every program contains. Returns their names and
     /// bitcode.
     fn take(&mut self, missing: &HashSet<String>) -> Result<Vec<(String, Vec<u8>)>, CudaBuilderError> {
         let file = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        // Compilers insert the calls of these symbols, so no program exports them.
+        // Only compilers insert calls of these symbols, so no program exports them.
         let are_exports = !file.starts_with("libcompiler_builtins-");
         let is_required = |name: &String| {
             missing.contains(name) || panics::is_replacement(name) || are_exports && is_exported_name(name)
@@ -177,7 +177,7 @@ impl Library {
         members.map_err(|error| self.unreadable(error))
     }
 
-    /// Returns the IR of a member. A file of an earlier build is reused if its time equals the library's.
+    /// Returns the IR of a member. A file of an earlier build is reused if its modification time equals the library's.
     fn disassembled(
         &self,
         toolchain: &DeviceToolchain,

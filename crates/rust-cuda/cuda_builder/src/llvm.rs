@@ -1,4 +1,4 @@
-//! The calls of LLVM's programs in a device build.
+//! Runs LLVM's programs in a device build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,12 +12,12 @@ use crate::toolchain::DeviceToolchain;
 /// The number of instructions up to which a loop of constant length is fully unrolled.
 ///
 /// LLVM's default of 300 is meant for CPUs. On a GPU, an array that the loop's counter indexes stays in local memory
-/// until the loop is fully unrolled. It then moves to registers. nvcc unrolls as far. Loops whose length is not a
-/// constant are not affected.
+/// until the loop is fully unrolled. Once the loop is fully unrolled, the array moves to registers. nvcc unrolls to the
+/// same extent. Loops whose length is not a constant are not affected.
 const UNROLL_THRESHOLD: u32 = 20_000;
 
-/// The source code of this crate that processes a part. Its hash identifies the version. The executable cannot identify
-/// it, because cargo compiles a build script once for clippy and once to run it.
+/// The source files of this crate that process a part. Their hash identifies the version of the code. The executable
+/// cannot identify this version, because cargo compiles a build script once for clippy and once to run it.
 const PART_CODE: [&str; 21] = [
     include_str!("build.rs"),
     include_str!("compile.rs"),
@@ -42,7 +42,8 @@ const PART_CODE: [&str; 21] = [
     include_str!("ptx.rs"),
 ];
 
-/// Returns everything that a part's optimized IR and its PTX depend on, except the part's text and the PTX version.
+/// Returns a text with everything that a part's optimized IR and PTX depend on, except for the part's text and the PTX
+/// version.
 pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> String {
     let tool = |path: &PathBuf| {
         let file = std::fs::metadata(path).ok();
@@ -78,13 +79,13 @@ pub(crate) fn optimize(
         level += ",internalize,globaldce";
         command.arg(format!("-internalize-public-api-list={roots}"));
     }
-    // LLVM would turn a `match` on pointers into a table of addresses. A table in global memory cannot contain an
-    // address in shared memory, because that address is different for each block.
+    // LLVM would turn a `match` that returns pointers into a table of addresses. A table in global memory cannot
+    // contain an address in shared memory, because this address is different for each block.
     if spaces::has_moved(ir) {
         command.arg("-switch-to-lookup=false");
     }
     command
-        // llc would infer the address spaces later, but here the result can still be checked.
+        // llc would infer the address spaces too, but only at this point can the result still be checked.
         .arg(format!("-passes={level},function(infer-address-spaces)"))
         .arg(format!("-mcpu={}", builder.arch.sm()))
         .args(float_options(builder))

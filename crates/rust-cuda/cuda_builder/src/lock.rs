@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Returns a description of the versions of `cuda_std` if there are several, or if the only one comes from the
-/// registry. A device build with these versions fails with errors that do not name the cause.
+/// registry. With these versions, a device build fails with errors that do not name the cause.
 pub(crate) fn unusable_cuda_std(krate: &Path) -> Option<String> {
     let krate = krate.canonicalize().ok()?;
     let lock = krate.ancestors().find_map(|folder| std::fs::read_to_string(folder.join("Cargo.lock")).ok())?;

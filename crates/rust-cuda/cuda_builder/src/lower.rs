@@ -1,8 +1,8 @@
-//! A pass over LLVM IR text that adds what Rust cannot express to rustc's output.
+//! A pass over LLVM IR text that adds to rustc's output what Rust cannot express.
 //!
 //! rustc compiles for the device with all LLVM passes disabled (`-Cno-prepopulate-passes`). This pass rewrites the
-//! text, and then `opt` optimizes it. No optimization therefore treats a shared variable as an ordinary global of one
-//! thread, or a warp operation as code that may be moved.
+//! text, and then `opt` optimizes it. Therefore no optimization treats a shared variable as an ordinary global of one
+//! thread, or a warp operation as code that can be moved.
 //!
 //! The pass rewrites:
 //! - **address spaces** ([`spaces`]): a static in the section `.shared` or `.constant` moves to that address space, and
@@ -12,15 +12,15 @@
 //!   [MIN_BLOCKS]` becomes `.maxntid` and `.minnctapersm`. `// cluster BLOCKS` becomes `.reqnctapercluster`;
 //! - **parameters** ([`parameters`]): a parameter with `#[grid_constant]` becomes a value that is not copied;
 //! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked as convergent;
-//! - **the shared window** ([`window`]): an `asm!` block of the instruction `cvta.to.shared` becomes a cast
-//!   that `opt` folds;
+//! - **the shared window** ([`window`]): an `asm!` block that consists of the instruction `cvta.to.shared` becomes a
+//!   cast that `opt` folds;
 //! - **remainders and 128-bit conversions** ([`builtins`]): float instructions that PTX lacks become calls;
 //! - **architecture**: functions that were compiled in other crates get the kernel's `target-cpu`, because LLVM inlines
 //!   only between functions with the same `target-cpu`.
 //!
 //! [`verify`] reads the optimized IR. It reports accesses that stayed generic, and rejects tables of shared addresses
-//! and writes to constants. After the optimization, [`local_atomics`] turns atomic operations on local variables into
-//! plain ones, and [`signs`] works around a bug of LLVM.
+//! and writes to constants. After optimization, [`local_atomics`] turns atomic operations on local variables into plain
+//! operations, and [`signs`] works around an LLVM bug.
 
 pub mod bounds;
 pub mod builtins;
@@ -53,7 +53,7 @@ pub enum LowerError {
         /// The static's first use.
         place: Place,
     },
-    /// Another static, or a constant, holds the address of a marked static.
+    /// Another static or a constant holds the address of a marked static.
     #[error(
         "{holder} holds the address of {space} static `{name}`, which is unknown before a kernel runs{place}\n\
          help: take the address inside the kernel"
@@ -114,7 +114,7 @@ pub enum LowerError {
         /// The line of Rust code.
         place: Place,
     },
-    /// The remainder of a float type that has no remainder function.
+    /// A remainder of a float type for which there is no remainder function.
     #[error("`{function}` takes a remainder of a float type other than f16, f32 and f64: {line}{place}")]
     Remainder {
         /// The function, demangled.
@@ -146,7 +146,8 @@ pub enum LowerError {
     },
 }
 
-/// Rewrites rustc's unoptimized IR for the architecture `sm` (`sm_75`). [`builtins`] must have processed the IR before.
+/// Rewrites rustc's unoptimized IR for the architecture `sm` (`sm_75`). [`builtins`] must already have processed the
+/// IR.
 ///
 /// # Errors
 /// Returns [`LowerError`] when a static or a kernel cannot be lowered. The error names the static or kernel and the

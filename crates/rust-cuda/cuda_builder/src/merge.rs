@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::lower::ir::has;
 
-/// Merges the parts. Returns `None` when two parts define the same name differently. If there are several parts, the
+/// Merges the parts. Returns `None` if two parts define the same name differently. If there are several parts, the
 /// functions are sorted by name.
 pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let mut files = Vec::new();
@@ -23,7 +23,7 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let mut out = String::new();
     for item in texts.iter().flat_map(|text| items(text)) {
         let start = item.trim_start();
-        // Debug information beyond lines has labels that are valid for one module only.
+        // Debug information beyond lines has labels that are only valid within one module.
         if start.starts_with(".section") || item.contains(", function_name ") {
             return None;
         }
@@ -44,8 +44,8 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
             out.push_str(item);
         }
     }
-    // In a part, LLVM declares the functions that are defined after their first use. Sorting by name makes further
-    // declarations necessary.
+    // In a part, LLVM declares the functions that are defined after their first use. Because of the sorting by name,
+    // further declarations are necessary.
     for (name, text) in functions.iter().filter(|(name, text)| !text.contains(".entry ") && !declared.contains(*name)) {
         if functions.range(..*name).any(|(_, earlier)| has(earlier, name)) {
             let head = text.split_once("\n{").map_or(*text, |(head, _)| head);
@@ -72,9 +72,9 @@ fn list(files: &[&str], out: &mut String) {
 /// to the common list.
 ///
 /// After each `.loc`, LLVM repeats the line and adds the calls through which the line was inlined: `// src/a.rs:9:14 @[
-/// src/a.rs:47:42 @[ src/b.rs:51:13 ] ]`. This is three quarters of the text. Only the calls are kept, with `.file`
-/// numbers instead of paths: `// @[ 1:47:42 @[ 2:51:13`. LLVM also declares an empty debug section, even if there are
-/// only line tables. This section is removed too.
+/// src/a.rs:47:42 @[ src/b.rs:51:13 ] ]`. These comments make up three quarters of the text. Only the calls are kept,
+/// with `.file` numbers instead of paths: `// @[ 1:47:42 @[ 2:51:13`. LLVM also declares an empty debug section, even
+/// if there are only line tables. This section is removed too.
 fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
     let mut part_files = Vec::new();
     for line in part.lines().filter_map(|line| line.trim_start().strip_prefix(".file")) {

@@ -1,4 +1,4 @@
-//! Reads modules of LLVM IR, links them and splits the result into parts. Also joins modules into one.
+//! Reads modules of LLVM IR, links them and splits the result into parts. Also joins several modules into one.
 //!
 //! Metadata and attributes are numbered from 0 in the order of their first mention. The text of a part therefore stays
 //! the same when only other parts change.
@@ -19,11 +19,11 @@ mod tests;
 const COMPILE_UNITS: &str = "llvm.dbg.cu";
 const NAMED: [&str; 3] = ["llvm.module.flags", "llvm.ident", COMPILE_UNITS];
 
-/// Tells a debugger how to print Rust's types. Nothing refers to it, and GPUs do not use it.
+/// A variable that tells a debugger how to print Rust's types. Nothing refers to the variable, and GPUs do not use it.
 const FOR_DEBUGGERS: &str = "@__rustc_debug_gdb_scripts_section__";
 
-/// A limit for the numbers of metadata and attributes. No module reaches it, because the text of this many nodes would
-/// not fit in memory.
+/// The maximum number that a metadata or attribute node can have. No module reaches this limit, because the text of
+/// that many nodes would not fit in memory.
 const MOST_NODES: usize = 1 << 28;
 
 /// The definitions of a module, by name or number.
@@ -50,7 +50,7 @@ struct Symbol<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// Reads a module. Returns `None` if it contains an unknown construct or one that parts cannot have.
+    /// Reads a module. Returns `None` if it contains a construct that is unknown or not possible in parts.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let mut module = Self::default();
         let mut at = 0;

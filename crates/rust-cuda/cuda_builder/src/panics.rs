@@ -1,14 +1,14 @@
 //! Replaces `core`'s panic functions with functions of cuda_std that need no formatting.
 //!
 //! For an out-of-bounds index, `core` formats the index and the length with calls through pointers. The kernel then
-//! needs the registers of the most demanding function that could be called. cuda_std's functions write the same message
-//! without such calls. All panics go through `panic_fmt`, which is inlined into its callers, because a caller knows
-//! whether its message has arguments. If a crate does not contain these functions of cuda_std, for example without its
-//! feature `panic-message`, the crate stays unchanged.
+//! needs the registers of the most demanding function that such a call could reach. cuda_std's functions write the same
+//! message without such calls. All panics go through `panic_fmt`, which is inlined into its callers because a caller
+//! knows whether its message has arguments. If a crate does not contain these functions of cuda_std, for example
+//! without its feature `panic-message`, the crate stays unchanged.
 
 use crate::lower::ir::has;
 
-/// The ends of the symbols of `core`'s functions, and of cuda_std's functions with the same arguments.
+/// The last parts of the symbols of `core`'s functions, and of the cuda_std functions with the same arguments.
 const REPLACED: [(&str, &str); 3] = [
     ("_4core6option13expect_failed", "_8cuda_std5panic7literal"),
     ("_4core9panicking18panic_bounds_check", "_8cuda_std5panic10index_fail"),
@@ -16,7 +16,8 @@ const REPLACED: [(&str, &str); 3] = [
 ];
 const ALL_PANICS: &str = "_4core9panicking9panic_fmt";
 
-/// Returns whether a function may replace one of `core`'s, so that the IR needs it although nothing calls it yet.
+/// Returns whether a function can replace one of `core`'s functions. The IR then needs this function, although nothing
+/// calls it yet.
 pub(crate) fn is_replacement(name: &str) -> bool {
     REPLACED.iter().any(|(_, replacement)| name.ends_with(replacement))
 }
@@ -50,7 +51,7 @@ pub(crate) fn replace(modules: &mut [String]) {
         modules[module].replace_range(start..end, &text);
     }
     let Some((module, line)) = definition(modules, ALL_PANICS) else { return };
-    // A number stands for a group of attributes, which other functions may share.
+    // A number stands for a group of attributes, which other functions can share.
     let group = attributes(line);
     let of_group = modules[module].split_once(&format!("\nattributes {group} = {{"));
     let of_group = of_group.and_then(|(_, rest)| rest.split_once('}'));

@@ -1,9 +1,9 @@
 //! Caches results between builds, and distributes work over several cores.
 //!
-//! An entry of the store is a folder with a part's IR and its results. The first line of the IR file names the tools
-//! and their options. An entry is used only if this text matches byte by byte; the hash in the entry's name only
-//! locates it. Writing the text takes a while, so the store also maps a 128-bit fingerprint of all inputs of the text
-//! to the entry's name. Collisions of such fingerprints are practically impossible.
+//! An entry of the store is a folder with a part's IR and the results for the part. The first line of the IR file names
+//! the tools and their options. An entry is used only if this text matches byte by byte; the hash in the entry's name
+//! only locates it. Writing the text of a part takes a while, so the store also maps a 128-bit fingerprint of all
+//! inputs of this text to the entry's name. Collisions of such fingerprints are practically impossible.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -27,8 +27,8 @@ const NAMES: &str = "names";
 /// A folder of results that several builds may use at the same time.
 pub(crate) struct Store {
     folder: PathBuf,
-    /// A shared lock that all builds hold while they use the store, so that no build removes what another one needs;
-    /// see `forget`.
+    /// A shared lock that all builds hold while they use the store, so that no build removes entries that another build
+    /// needs; see `forget`.
     lock: File,
 }
 
@@ -50,8 +50,8 @@ impl Store {
         Ok(Self { folder, lock })
     }
 
-    /// Returns the optimized form of the IR: a cached one, or the result that `optimize` writes to a file. `tools`
-    /// names everything else that the results depend on, and `key` everything that the IR depends on.
+    /// Returns the optimized form of the IR, either cached or written to a file by `optimize`. `tools` names everything
+    /// else that the results depend on, and `key` everything that the IR depends on.
     pub(crate) fn part(
         &self,
         tools: &str,
@@ -79,19 +79,19 @@ impl Store {
             let new = NewFolder::within(&self.folder)?;
             write(&new.0.join(INPUT), &input)?;
             optimize(&ir, &new.0.join(OPTIMIZED))?;
-            // Another build may have written the entry first, or another input may have the same hash.
+            // Another build can have written the entry first, or another input can have the same hash.
             if fs::rename(&new.0, &folder).is_err() && !is_kept() {
                 let _ = fs::remove_dir_all(&folder);
                 fs::rename(&new.0, &folder).map_err(io(&folder))?;
             }
         }
-        // Another build may read the file before it is complete. The incomplete text is not the name of an entry.
+        // Another build can read the file before it is complete, but an incomplete text is not the name of an entry.
         write(&name, &entry)?;
         Ok(Part { optimized: folder.join(OPTIMIZED), folder })
     }
 
-    /// Ends the use of the store. Removes the least recently used entries, so that at most twice the number of entries
-    /// that this build used remain. Removes nothing while another build uses the store.
+    /// Ends the use of the store. Removes the least recently used entries, and keeps at most twice the number of
+    /// entries that this build used. Removes nothing while another build uses the store.
     pub(crate) fn forget(self, used: usize) {
         if self.lock.unlock().and_then(|()| Ok(self.lock.try_lock()?)).is_err() {
             return;
@@ -134,7 +134,8 @@ pub(crate) fn fingerprint(text: &str) -> u128 {
 }
 
 impl Part {
-    /// Returns what `generate` writes to a file of this name from the optimized IR, or the cached result.
+    /// Returns the cached result of this name, or the result that `generate` writes from the optimized IR to a file of
+    /// this name.
     pub(crate) fn cached(
         &self,
         name: &str,
@@ -158,8 +159,8 @@ struct NewFolder(PathBuf);
 
 impl NewFolder {
     fn within(folder: &Path) -> Result<Self, CudaBuilderError> {
-        // Numbers are never reused. A thread may have moved its folder but not dropped the value yet. If another thread
-        // reused the number, the drop would remove the other thread's folder.
+        // Numbers are never reused. A thread can have moved its folder but not dropped the value yet. If another thread
+        // then reused the number, the drop would remove the other thread's folder.
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);

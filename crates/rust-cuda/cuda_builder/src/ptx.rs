@@ -22,7 +22,7 @@ const VERSIONS: [Version; 24] =
     [60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88];
 
 /// The PTX versions that instructions in `asm!` blocks need. LLVM knows the versions of the instructions that it
-/// selects, but copies `asm!` as text. (PTX ISA, "PTX ISA Notes" of each instruction.)
+/// selects, but copies `asm!` blocks as text. (PTX ISA, "PTX ISA Notes" of each instruction.)
 const ASM_NEEDS: [(&str, Version); 21] = [
     ("activemask", 62),
     ("nanosleep", 63),
@@ -52,7 +52,7 @@ const FOR_LARGE_PARAMETERS: Version = 81;
 
 /// Generates PTX in the lowest version that supports all instructions.
 ///
-/// Older drivers load only older versions, so a higher version than needed would exclude users for no benefit. All
+/// Older drivers only load older versions, so a higher version than needed would exclude users without any benefit. All
 /// parts have the same version, because the instructions that LLVM chooses can depend on it.
 pub(crate) fn generate(
     builder: &CudaBuilder,
@@ -77,7 +77,7 @@ pub(crate) fn generate(
             // LLVM knows which version introduced an instruction, so this loop tries the versions in order.
             Err(CudaBuilderError::Tool { tool, problem }) if refusal.is_none() => {
                 refusal = Some(explained(builder, tool, &problem, parts));
-                // An instruction that the newest version lacks is in no version.
+                // An instruction that the newest version lacks is not in any version.
                 if let Err(CudaBuilderError::Tool { .. }) = compiled(VERSIONS[VERSIONS.len() - 1]) {
                     break;
                 }
@@ -105,7 +105,7 @@ pub(crate) fn generate(
     }))
 }
 
-/// Returns a version that a part needs. It is cached in a file of this name.
+/// Returns a version that a part needs. The version is cached in a file of this name.
 fn version(
     part: &Part,
     name: &str,
@@ -115,8 +115,8 @@ fn version(
     Ok(text.parse().unwrap_or(VERSIONS[0]))
 }
 
-/// Finds the one line of LLVM's output that helps the kernel's author. LLVM aborts with a stack trace at an instruction
-/// that the architecture lacks.
+/// Extracts the one line of LLVM's output that helps the kernel's author. LLVM aborts with a stack trace at an
+/// instruction that the architecture lacks.
 fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]) -> CudaBuilderError {
     let between = |before: &str, after: char| {
         let (_, rest) = problem.split_once(before)?;
@@ -126,7 +126,7 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]
         return CudaBuilderError::Tool { tool, problem: problem.to_owned() };
     };
     let (arch, function) = (builder.arch, demangled(name));
-    // A part that only calls the function has no place for it.
+    // A part that only calls the function does not contain its place.
     let place = |of: &dyn Fn(&str) -> Place| {
         let mut places = parts.iter().map(|part| of(&compile::read(&part.optimized).unwrap_or_default()));
         places.find(|place| *place != Place::default())

@@ -15,12 +15,13 @@
 //! # The cost of formatting
 //!
 //! * Registers: a kernel that formats integers uses at least 56 registers per thread. A kernel that formats floats uses
-//! 255, which limits its blocks to 256 threads. * Load time: the driver takes half a minute, once, to compile Rust's
-//! formatting of floats. * Stack: the compiler cannot compute the stack size, so CUDA gives each thread the context's
-//! limit, 1 KiB. This is enough for integers and strings. Floats and `{:?}` of structs need more. If the stack is too
-//! small, the launch fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. The host can raise the limit before the launch:
-//! `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, or with cust
-//! `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
+//!   255, which limits its blocks to 256 threads.
+//! * Load time: the driver takes half a minute, once, to compile Rust's formatting of floats.
+//! * Stack: the compiler cannot compute the stack size, so CUDA gives each thread the context's limit, 1 KiB. This is
+//!   enough for integers and strings. Floats and `{:?}` of structs need more. If the stack is too small, the launch
+//!   fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. The host can raise the limit before the launch:
+//!   `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, or with cust
+//!   `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {

@@ -1,8 +1,9 @@
 //! Shared memory: on-chip memory with one copy per thread block, uninitialized when the block starts and discarded when
 //! it ends (PTX ISA §5.1.7).
 //!
-//! There are two ways to declare shared memory: * a static with [`#[address_space(shared)]`](crate::address_space), if
-//! its size is known at compile time; * [`dynamic_shared_mem`], if each launch chooses its size.
+//! There are two ways to declare shared memory:
+//! * a static with [`#[address_space(shared)]`](crate::address_space), if its size is known at compile time;
+//! * [`dynamic_shared_mem`], if each launch chooses its size.
 //!
 //! ```
 //! use core::mem::MaybeUninit;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use crate::on_path;
 
-/// The names of Chromium in Linux packages. The first is the headless one, which starts fastest.
+/// The names of Chromium in Linux packages. The first is the headless variant, which starts fastest.
 const NAMES: [&str; 5] =
     ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// How to install it.
+/// Instructions for installing Chromium.
 pub const REMEDY: &str = "`cargo xtask test` installs it on Debian; any Chromium or Google Chrome in PATH will do";
 
 /// Returns the first Chromium in `PATH`.

@@ -8,8 +8,8 @@
 //! 3. rustup's other toolchains;
 //! 4. any other `rustc` on `PATH`, such as Debian's `rustc-web` with `rust-web-src`.
 //!
-//! LLVM's tools are searched for in the component `llvm-tools` of these toolchains, then as `opt-22` and `llc-22`
-//! (Debian's `llvm-22`), then as `opt` and `llc`.
+//! The search for LLVM's tools covers the component `llvm-tools` of these toolchains, then `opt-22` and `llc-22`
+//! (Debian's `llvm-22`), then `opt` and `llc`.
 
 mod llvm;
 mod rustc;
@@ -26,9 +26,9 @@ use crate::on_path;
 
 /// The target that kernels are compiled for.
 pub const TARGET: &str = "nvptx64-nvidia-cuda";
-/// The variable that names the `rustc` to use instead of all others.
+/// The variable that names the `rustc` to use instead of any other.
 pub const RUSTC_OVERRIDE: &str = "CUDA_BUILDER_RUSTC";
-/// The variable that names the folder of the `opt` and `llc` to use instead of all others.
+/// The variable that names the folder of the `opt` and `llc` to use instead of any others.
 pub const LLVM_OVERRIDE: &str = "CUDA_BUILDER_LLVM";
 /// The rustup components of a device compiler, in addition to `rustc`.
 pub const COMPONENTS: [&str; 2] = ["rust-src", "llvm-tools"];
@@ -77,7 +77,7 @@ pub struct Place {
     pub missing: String,
 }
 
-/// This machine has no device compiler, or only a part of one.
+/// The error that this computer has no device compiler, or only a part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
     /// The thing that was searched for.

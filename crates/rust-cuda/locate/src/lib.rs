@@ -2,7 +2,7 @@
 //! ([`nvidia`]), and a browser for tests ([`chromium`]).
 //!
 //! Inputs are environment variables, `PATH`, rustup's folders and the usual installation paths. The result is a path
-//! with a version, or a list of every searched place and its missing part. This crate runs the programs only to query
+//! with a version, or a list of all searched places and their missing parts. This crate runs the programs only to query
 //! their version. It installs nothing (`cargo xtask setup` does), does not deal with PTX, and has no dependencies.
 
 pub mod chromium;
@@ -51,8 +51,8 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Returns Cargo's target folder: the folder that `CARGO_TARGET_DIR` names, else the target folder that contains this
-/// program. Returns `None` if this program is not in a target folder.
+/// Returns Cargo's target folder: the folder that `CARGO_TARGET_DIR` names, or otherwise the target folder that
+/// contains this program. Returns `None` if this program is not in a target folder.
 #[must_use]
 pub fn target_dir() -> Option<PathBuf> {
     target_variable().or_else(|| {

@@ -10,7 +10,7 @@ use std::{env, fmt, fs};
 
 use crate::{on_path, output, target_dir, target_variable};
 
-/// The release of the toolkit that `cargo xtask setup --nvidia` installs: the name of its folder.
+/// The release of the toolkit that `cargo xtask setup --nvidia` installs, which is also the name of its folder.
 pub const RELEASE: &str = "13.5";
 
 /// One of NVIDIA's tools.
@@ -54,7 +54,7 @@ impl Tool {
         }
     }
 
-    /// Returns instructions for installing it.
+    /// Returns instructions for installing the tool.
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
@@ -75,12 +75,13 @@ pub struct Found {
     pub origin: String,
 }
 
-/// This machine has no usable version of a tool.
+/// The error that this computer has no usable version of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable {
     /// The tool that was searched for.
     pub tool: Tool,
-    /// Why each version that was found is unusable: it is too old, or it does not run. Empty if none was found.
+    /// The reason why each version that was found is unusable: the version is too old, or it does not run. Empty if no
+    /// version was found.
     pub refused: Vec<String>,
 }
 
@@ -162,7 +163,8 @@ fn places(tool: Tool) -> Vec<(PathBuf, String)> {
     places
 }
 
-/// Returns the folders that may be cargo's target folder: the one from the variable, then all parents of this program.
+/// Returns the folders that may be cargo's target folder: the folder that the variable names, then all parent folders
+/// of this program.
 fn targets() -> Vec<PathBuf> {
     let mut targets: Vec<PathBuf> = target_variable().into_iter().collect();
     if let Ok(program) = env::current_exe() {
@@ -187,7 +189,7 @@ fn numbers(name: Option<&OsStr>) -> Vec<u32> {
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-/// Returns the version of a program, as text and as a release, or why it cannot be determined.
+/// Returns the version of a program, as text and as a release, or the reason why it cannot be determined.
 fn version(program: &Path) -> Result<(String, (u32, u32)), String> {
     let mut command = Command::new(program);
     let version_text = output(command.arg("--version"))?;

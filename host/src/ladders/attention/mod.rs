@@ -37,9 +37,9 @@
 //! - Sums of `keys` terms have errors of (keys + t + 1) u times the sum of the terms' magnitudes. The division
 //!   adds 4 u.
 //!
-//! Let w = p / l, r = 2^δ - 1 and g = (keys + t + 5) u. The bound on the error of o is (Σ w |v| (r + 2^-8 (1 + r) + g)
-//! + |o| (Σ w r + g)) / (1 - Σ w r - g). The allowed range of an element is the interval o ± this bound, with both ends
-//! rounded like the output.
+//! Let w = p / l, r = 2^δ - 1 and g = (keys + t + 5) u. The bound on the error of o is
+//! (Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g)) / (1 - Σ w r - g). The allowed range of an element is the
+//! interval o ± this bound, with both ends rounded like the output.
 //!
 //! Up to 2^30 multiplications, every row is compared. Beyond that, a sample of each head's rows is compared, which
 //! takes 2^31 multiplications: the first and last rows, rows at the causal edge, and one row of each range of rows. In

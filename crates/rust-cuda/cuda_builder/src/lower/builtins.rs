@@ -1,6 +1,6 @@
-//! Replaces instructions that LLVM cannot compile to PTX, or compiles wrongly, with calls of `cuda_std`'s functions.
+//! Replaces instructions that LLVM cannot compile to PTX, or miscompiles, with calls of `cuda_std`'s functions.
 //!
-//! LLVM computes the remainder of floats from a rounded quotient, which is correct only for small quotients. It does
+//! LLVM computes the remainder of floats from a rounded quotient, which is only correct for small quotients. It does
 //! not support conversions between floats and 128-bit integers. `cuda_std::builtins` defines all of these, and the
 //! functions of the C library that `core` calls, as weak definitions. Nothing outside the PTX can replace them, so they
 //! become ordinary definitions of the program here. Functions that nothing calls are removed.
@@ -9,10 +9,10 @@ use super::LowerError;
 use super::ir::{demangled, function_at, has, split_item, with_function_attributes};
 use super::place::Place;
 
-/// Functions that take pointers. The address spaces of the pointers stay known only if the functions are inlined.
+/// Functions with pointer parameters. The pointers' address spaces only stay known if the functions are inlined.
 const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
-/// Rewrites such instructions to calls, and weak functions to hidden ones. Returns `None` if there is nothing to
+/// Rewrites such instructions into calls, and weak functions into hidden ones. Returns `None` if there is nothing to
 /// rewrite.
 ///
 /// # Errors
@@ -72,7 +72,7 @@ impl<'a> Call<'a> {
             let (from, operand) = argument.split_once(' ')?;
             (from, vec![operand.trim_start_matches("noundef ")], "i128", rest)
         } else {
-            // Flags that state assumptions about the operands come first.
+            // Flags with assumptions about the operands come first.
             let (mut ty, mut rest) = split_item(rest)?;
             while !["float", "double", "half", "i128"].contains(&ty) {
                 if !ty.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -99,7 +99,7 @@ impl<'a> Call<'a> {
         let Self { result, functions, from, to, rest, .. } = *self;
         let indent = &result[..result.len() - result.trim_start().len()];
         let name = result.trim_start().trim_start_matches('%');
-        // A half is converted through a float, which can represent all results of these functions.
+        // A half-precision value is converted through a float, which can represent all results of these functions.
         let wide = |ty| if ty == "half" { "float" } else { ty };
         let function = functions[usize::from(from == "double" || to == "double")];
         let mut arguments = Vec::new();

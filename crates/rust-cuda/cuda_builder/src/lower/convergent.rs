@@ -1,10 +1,10 @@
-//! Marks operations that threads may have to execute together as convergent: functions, calls of unknown functions, and
-//! `asm!` blocks that synchronize threads.
+//! Marks operations that threads must possibly execute together as convergent: functions, calls of unknown functions,
+//! and `asm!` blocks that synchronize threads.
 //!
-//! rustc does not emit the attribute, so LLVM may copy a call into both sides of a branch or move it past a branch.
-//! Threads would then wait for others that never arrive. LLVM's warp and barrier intrinsics are declared with the
-//! attribute. As in Clang for CUDA, every function has it at first, and LLVM removes it from functions that call
-//! nothing convergent. LLVM Language Reference, "Convergence And Uniformity".
+//! rustc does not emit the attribute, so LLVM could copy a call into both sides of a branch or move it past a branch.
+//! Threads would then wait for other threads that never arrive. LLVM's warp and barrier intrinsics are declared with
+//! the attribute. As in Clang for CUDA, every function initially has the attribute, and LLVM removes it from functions
+//! that call nothing convergent. LLVM Language Reference, "Convergence And Uniformity".
 
 use super::ir::{closing, define, with_function_attributes};
 
@@ -26,14 +26,14 @@ pub fn lower(ir: &str) -> String {
 
 /// Returns the line with `convergent` after the arguments of its call, if the call needs the attribute.
 fn marked(line: &str) -> Option<String> {
-    // Outside a function's body, a string can contain these words.
+    // Outside a function's body, these words can be part of a string.
     let call = line.find("call ").filter(|_| line.starts_with(' '))?;
     let arguments = call + collective_block(&line[call..]).or_else(|| call_through_pointer(&line[call..]))?;
     let end = arguments + closing(&line[arguments..])? + 1;
     Some(format!("{} convergent{}", &line[..end], &line[end..]))
 }
 
-/// Returns where the arguments of `call T asm "…", "…"(…)` start, if threads execute the block together.
+/// Returns the start of the arguments of `call T asm "…", "…"(…)`, if threads execute the block together.
 fn collective_block(call: &str) -> Option<usize> {
     let asm = call.find(" asm ")?;
     let template = asm + call[asm..].find('"')?;
@@ -46,10 +46,10 @@ fn collective_block(call: &str) -> Option<usize> {
     Some(constraints + 1 + call[constraints + 1..].find('"')? + 1)
 }
 
-/// Returns where the arguments of `call T %pointer(…)` start.
+/// Returns the start of the arguments of `call T %pointer(…)`.
 fn call_through_pointer(call: &str) -> Option<usize> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._$-".contains(&byte);
-    // After an argument or a type, the next character is not a parenthesis.
+    // If the value is an argument or part of a type, the next character is not a parenthesis.
     call.match_indices('%').find_map(|(at, _)| {
         let name = call[at + 1..].bytes().take_while(|byte| is_name(*byte)).count();
         let end = at + 1 + name;

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-/// Returns whether a text contains another text. Fast for texts of many megabytes.
+/// Returns whether a text contains another text. This search is fast even for many megabytes of text.
 pub fn has(text: &str, part: &str) -> bool {
     memmem::find(text.as_bytes(), part.as_bytes()).is_some()
 }
@@ -77,7 +77,7 @@ pub fn locals(text: &str) -> impl Iterator<Item = &str> {
 
 /// Splits a type or a value off the front of `text`: one word, or one balanced group of brackets.
 ///
-/// `[4 x i32] undef, align 4` gives `[4 x i32]` and ` undef, align 4`.
+/// `[4 x i32] undef, align 4` is split into `[4 x i32]` and ` undef, align 4`.
 pub fn split_item(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     let mut depth = 0usize;
@@ -90,7 +90,7 @@ pub fn split_item(text: &str) -> Option<(&str, &str)> {
             ']' | '}' | '>' | ')' => {
                 depth = depth.checked_sub(1)?;
                 let end = at + c.len_utf8();
-                // `<{ … }>` has two closing brackets; a string constant is `c"…"`.
+                // `<{ … }>` has two closing brackets, and a string constant is written `c"…"`.
                 if depth == 0 {
                     return Some(text.split_at(end));
                 }
@@ -112,7 +112,7 @@ pub fn closing(text: &str) -> Option<usize> {
 pub struct Define<'a> {
     /// The function's symbol.
     pub name: &'a str,
-    /// Whether it is an entry point (`ptx_kernel`).
+    /// Whether the function is an entry point (`ptx_kernel`).
     pub kernel: bool,
 }
 

@@ -1,13 +1,13 @@
-//! Turns atomic operations on a thread's local variables into plain ones.
+//! Turns atomic operations on a thread's local variables into plain operations.
 //!
-//! PTX supports atomic operations on global and shared memory only (PTX ISA §9.7.13, "atom"). In Rust, an atomic can
+//! PTX only supports atomic operations on global and shared memory (PTX ISA §9.7.13, "atom"). In Rust, an atomic can
 //! also be a local variable, which is in local memory. A plain operation is atomic there, because no other thread can
 //! access the variable. This pass reads optimized IR. It handles three kinds of pointers:
-//! - If a pointer leads only to local variables, a plain operation replaces the atomic one.
-//! - If a pointer leads only to other memory, the operation stays.
-//! - A pointer may lead to either if it is, for example, an argument of a function that is not inlined. The operation
-//!   becomes a call of a function that tests the address. Such pointers exist only if the address of a local variable
-//!   leaves its function.
+//! - If a pointer only leads to local variables, a plain operation replaces the atomic one.
+//! - If a pointer only leads to other memory, the operation stays.
+//! - If a pointer can lead to both, for example because it is an argument of a function that is not inlined, the
+//!   operation becomes a call of a function that tests the address. Such pointers only exist if the address of a local
+//!   variable leaves its function.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,7 +17,7 @@ use super::verify::instruction;
 /// The start of `cuda_std`'s system-scope operations: `"atom.relaxed.sys.add.u32 ${0}, [${1}], ${2};"`.
 const SYSTEM: &str = "atom.relaxed.sys.";
 
-/// The memories that an address may lead to.
+/// The memories that an address can lead to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Target {
     local: bool,
@@ -48,7 +48,7 @@ impl Target {
     }
 }
 
-/// Rewrites atomic operations that may access local memory. Returns `None` when there are none.
+/// Rewrites atomic operations that can access local memory. Returns `None` if there are no such operations.
 pub fn lower(optimized: &str) -> Option<String> {
     if !["atomic", "cmpxchg", SYSTEM].iter().any(|part| has(optimized, part)) {
         return None;
@@ -105,7 +105,8 @@ impl Function<'_> {
         target(ty, value, &self.targets)
     }
 
-    /// Returns whether the address of a local variable may be used in a way that this function's values do not show.
+    /// Returns whether the address of a local variable can be used in a way that is not visible in this function's
+    /// values.
     fn lets_local_escape(&self) -> bool {
         let is_local = |value: &str| self.targets.get(value).is_some_and(|target| target.local);
         self.body.iter().filter_map(|line| instruction(line)).any(|(_, text)| {
@@ -204,7 +205,8 @@ enum Kind<'a> {
     Load,
     Store,
     Exchange,
-    /// A read-modify-write: its name in LLVM, and whether it operates on floats that the instruction takes as integers.
+    /// A read-modify-write: its name in LLVM, and whether it operates on floats that the instruction treats as
+    /// integers.
     Update(&'a str, bool),
 }
 
@@ -278,15 +280,15 @@ impl<'a> Atomic<'a> {
         format!("{result}call {result_type} @{name}({pointer_type} {pointer}{operands}){metadata}")
     }
 
-    /// Returns a function for this operation and its name. The function is plain, or tests the address. Returns `None`
-    /// when the plain form is unknown.
+    /// Returns a function for this operation and its name. The function performs the plain operation, or first tests
+    /// the address. Returns `None` if the plain form is unknown.
     fn helper(&self, is_plain: bool) -> Option<(String, String)> {
         let result_type = &self.result_type;
         let (plain, result) = self.plain()?;
         let result = if result.is_empty() { "void".to_owned() } else { format!("{result_type} {result}") };
         let parameters = self.operands.iter().zip(["%a", "%b"]).map(|((ty, _), name)| format!(", {ty} {name}"));
         let parameters = format!("{} %p{}", self.pointer_type, parameters.collect::<String>());
-        // The numbers of attributes differ between otherwise equal modules.
+        // Attribute numbers differ between otherwise equal modules.
         let kind = self.template.split(" #").next().unwrap_or_default();
         let kind: String =
             kind.chars().filter_map(|c| if c == ' ' { Some('_') } else { c.is_alphanumeric().then_some(c) }).collect();

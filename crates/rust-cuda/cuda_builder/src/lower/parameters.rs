@@ -1,9 +1,9 @@
-//! The parameters of kernels: keeps grid constants in place, and describes all parameters.
+//! Processes the parameters of kernels: keeps grid constants in place, and describes all parameters.
 //!
 //! A kernel's parameter `#[grid_constant] name: &T` is a reference to a `T` in the launch's arguments, as with CUDA
 //! C++'s `const __grid_constant__ T`. Tensor maps must be passed this way. `#[kernel]` leaves a comment in an `asm!`
 //! block. For example, `asm!("// grid_constant 0 128 64")` says that the first parameter points to 128 bytes that are
-//! aligned to 64. Here the pointer becomes LLVM's `byval` parameter of that size.
+//! aligned to 64. Here the pointer becomes an LLVM `byval` parameter of that size.
 //!
 //! `#[kernel]` also leaves the names and types of all parameters, `asm!("// parameters 0 [] a: &[f32] | 2 n: u32")`.
 //! They become an attribute of the function, from which [`describe`] writes comments into the PTX. The comments do not

@@ -4,10 +4,10 @@ use std::fmt;
 
 use super::ir::{Mention, define, mentions};
 
-/// Libraries whose lines do not help the library's callers.
+/// Libraries whose source lines do not help the libraries' callers.
 const LIBRARIES: [&str; 2] = ["/rustlib/src/rust/library/", "/cuda_std/src/"];
 
-/// A file and a line in it. Unknown if the IR has no debug information.
+/// A file and a line in the file. Unknown if the IR has no debug information.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place(Option<Box<(String, u32)>>);
 
@@ -63,13 +63,13 @@ impl Place {
         line.map_or_else(Self::default, |line| Self::of(ir, line))
     }
 
-    /// Returns where a function starts.
+    /// Returns the place where a function starts.
     pub fn of_function(ir: &str, name: &str) -> Self {
         let is_definition = |line: &&str| define(line).is_some_and(|define| define.name == name);
         ir.lines().find(is_definition).map_or_else(Self::default, |line| Self::of(ir, line))
     }
 
-    /// Returns this place, or another one if this place is unknown.
+    /// Returns this place, or another place if this one is unknown.
     pub fn or(self, other: impl FnOnce() -> Self) -> Self {
         if self.0.is_some() { self } else { other() }
     }

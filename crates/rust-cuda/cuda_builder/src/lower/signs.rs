@@ -1,12 +1,12 @@
 //! Rewrites numbers that are computed from a condition into a form that LLVM 22 compiles correctly.
 //!
-//! A kernel may step back by `-i64::from(condition)` elements at one place, and by `-i64::from(!condition)` at another.
-//! LLVM's strength reduction of straight-line code then computes one from the other and a constant. For `sext i1 (not
-//! x)` it computes `-1 + sext i1 x`, which has the wrong sign. (Its analysis negates a one-bit number by multiplying it
-//! by -1, which equals 1 there, and keeps the no-overflow flags.) `slice::sort_unstable` contains many such steps. The
+//! A kernel can step back by `-i64::from(condition)` elements in one place, and by `-i64::from(!condition)` in another.
+//! LLVM's straight-line strength reduction then computes one value from the other and a constant. For `sext i1 (not x)`
+//! it computes `-1 + sext i1 x`, which has the wrong sign. (Its analysis negates a one-bit number by multiplying it by
+//! -1, which equals 1 there, and keeps the no-overflow flags.) `slice::sort_unstable` contains many such steps. The
 //! pass runs in `llc` and does not look into a `select`.
 
-/// Rewrites each sign extension of a single bit to a `select`. Returns `None` when there is none.
+/// Rewrites each sign extension of a single bit into a `select`. Returns `None` if there is no such sign extension.
 pub fn lower(optimized: &str) -> Option<String> {
     let has_one = |line: &str| line.starts_with(' ') && line.contains(" = sext i1 ");
     if !optimized.lines().any(has_one) {

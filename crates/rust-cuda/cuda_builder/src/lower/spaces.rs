@@ -1,7 +1,7 @@
 //! Moves statics to their address spaces.
 //!
 //! `cuda_std`'s `#[address_space(shared)]` puts a static into the section `.shared`, because rustc does not support
-//! address spaces but keeps sections in the IR. In this pass,
+//! address spaces but preserves sections in the IR. In this pass,
 //!
 //! ```text
 //! @TILE = internal global [512 x i8] undef, section ".shared", align 4
@@ -38,7 +38,7 @@ impl Space {
     /// The spaces that a static can be marked with.
     pub(super) const MARKED: [Space; 2] = [Space::Shared, Space::Constant];
 
-    /// Returns LLVM's number of the space.
+    /// Returns LLVM's number for the space.
     pub fn number(self) -> u32 {
         match self {
             Space::Global => 1,
@@ -86,8 +86,8 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     Ok(out)
 }
 
-/// Returns the demangled names of shared statics whose value is zeros, because a launch does not write the zeros. A
-/// static of size 0 has no value.
+/// Returns the demangled names of shared statics that are initialized to zeros, because a launch does not write these
+/// zeros. A static of size 0 has no value.
 pub fn zeroed(ir: &str) -> impl Iterator<Item = String> {
     let statics = ir.lines().filter(|line| line.starts_with('@'));
     let is_zeroed = |line: &&str| line.contains("zeroinitializer") && !line.contains("global <{}>");
@@ -116,7 +116,7 @@ pub(super) fn mentioned<'a>(text: &'a str, spaces: &HashMap<&str, Space>) -> Opt
 
 /// Returns the error for a static that holds the address of a marked static.
 pub(super) fn address_in_static(ir: &str, name: &str, holder: &str, space: Space) -> LowerError {
-    // The compiler may already have replaced the uses of the holder with its value.
+    // The compiler can already have replaced the uses of the holder with its value.
     let place = Place::of_use(ir, holder).or(|| Place::of_use(ir, name));
     // rustc generates a name for the value of a `const`.
     let holder = match holder.starts_with("anon.") || holder.starts_with("alloc_") {
@@ -147,7 +147,7 @@ fn lower_line(ir: &str, line: &str, spaces: &HashMap<&str, Space>) -> Result<Str
         return Ok(line.to_owned());
     }
     if let Some((holder, rest)) = global_name(line) {
-        // The list of statics that `#[used]` keeps alive for the linker. There is no linker here.
+        // This is the list of statics that `#[used]` keeps alive for the linker, but there is no linker here.
         if holder == "llvm.used" || holder == "llvm.compiler.used" {
             return Ok(without_marked(rest, holder, spaces));
         }

@@ -2,9 +2,9 @@
 //! writes to constants.
 //!
 //! After optimization, a use of a shared static is normally an access to shared memory. LLVM cannot follow its address
-//! through memory, a function that is not inlined, `asm!`, or a choice between address spaces. In those cases the
-//! kernel still works, but with slower generic loads and stores, and nothing else reports them. Comparing or
-//! subtracting addresses is not an access.
+//! through memory, a function that is not inlined, `asm!`, or a choice between address spaces. In those cases, the
+//! kernel still works, but with slower generic loads and stores, which nothing else reports. Comparing or subtracting
+//! addresses is not an access.
 
 use std::collections::{HashMap, HashSet};
 
@@ -80,7 +80,7 @@ pub(super) fn instruction(line: &str) -> Option<(&str, &str)> {
     Some((result, prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)))
 }
 
-/// Returns whether an instruction accesses memory at the addresses among its operands, or passes them to a place where
+/// Returns whether an instruction accesses memory at the addresses among its operands, or passes them to code where
 /// this module does not follow them.
 fn is_access(text: &str) -> bool {
     const ONLY_NAMED: [&str; 3] = ["@llvm.lifetime.", "@llvm.assume(", "@llvm.nvvm.isspacep."];
@@ -91,7 +91,7 @@ fn is_access(text: &str) -> bool {
     }
 }
 
-/// Returns whether the result of an instruction is or contains a generic address if one of its operands does.
+/// Returns whether an instruction's result is or contains a generic address if one of its operands is or contains one.
 fn is_address_of_operand(text: &str) -> bool {
     match text.split(' ').next().unwrap_or_default() {
         "addrspacecast" => !text.rsplit_once(" to ").is_some_and(|(_, to)| to.starts_with("ptr addrspace(")),
@@ -110,8 +110,8 @@ fn generic_operand<'a>(text: &'a str, addresses: &HashMap<&str, Marked<'a>>, bod
     })
 }
 
-/// Returns the static whose address is cast from its space to a generic address, in an operand or by the instruction
-/// itself.
+/// Returns the static whose address an operand, or the instruction itself, casts from the static's space to a generic
+/// address.
 fn cast_source<'a>(text: &'a str, space: Space, body: &[&'a str]) -> Option<&'a str> {
     let pattern = format!("ptr addrspace({}) ", space.number());
     let operand = |at: usize| -> Option<&'a str> {
@@ -130,7 +130,7 @@ fn cast_source<'a>(text: &'a str, space: Space, body: &[&'a str]) -> Option<&'a 
 }
 
 /// Returns whether the cast at `at` makes its operand a generic address. It does not if the operand is a difference of
-/// addresses or is cast back.
+/// addresses, or is cast back.
 fn is_operand_address(text: &str, mut at: usize) -> bool {
     loop {
         let mut depth = 0;
@@ -151,7 +151,7 @@ fn is_operand_address(text: &str, mut at: usize) -> bool {
     }
 }
 
-/// Rejects variables in global memory that hold addresses of marked statics, because no driver loads such a module.
+/// Rejects variables in global memory that hold addresses of marked statics, because drivers do not load such a module.
 ///
 /// # Errors
 /// Returns [`LowerError::AddressInStatic`] when there is such a variable.
@@ -169,7 +169,7 @@ pub fn refuse_tables(optimized: &str) -> Result<(), LowerError> {
 }
 
 /// Returns the IR with the constants moved to writable memory, because LLVM would remove stores to constants. Returns
-/// `None` if there are no constants that a kernel could try to write.
+/// `None` if the IR contains no constant that a kernel could try to write.
 pub fn with_writable_constants(lowered: &str) -> Option<String> {
     let marked = format!(" addrspace({}) global ", Space::Constant.number());
     let is_variable = |line: &str| line.starts_with('@') && line.contains(&marked);

@@ -1,17 +1,17 @@
 //! Turns `cvta.to.shared` in `asm!` into a cast that LLVM understands.
 //!
 //! Some instructions, such as `cp.async` and `mbarrier`, take the address of a shared variable as a number within the
-//! shared window. Rust has one kind of pointer, so device code converts a pointer with an `asm!` block. The block
+//! shared window. Rust has only one kind of pointer, so device code converts a pointer with an `asm!` block. The block
 //! consists of the instruction `cvta.to.shared.u64 {number}, {pointer};` (PTX ISA, "Data Movement and Conversion
-//! Instructions: cvta"). Such a block is opaque to LLVM: the pointer would first have to be made generic, and no
-//! arithmetic on the number would fold. As a cast to the address space, the same conversion folds into the address.
+//! Instructions: cvta"). Such a block is opaque to LLVM: the pointer would first have to be made generic, and
+//! arithmetic on the number would not fold. As a cast to the address space, the same conversion folds into the address.
 
 use super::ir::closing;
 
 /// The instruction, up to its operands.
 const INSTRUCTION: &str = "cvta.to.shared.u64 ";
 
-/// Rewrites each such block that consists of this instruction with a pointer as its operand.
+/// Rewrites each `asm!` block that consists of this instruction with a pointer operand.
 pub fn lower(ir: &str) -> String {
     if !ir.contains(INSTRUCTION) {
         return ir.to_owned();
@@ -27,7 +27,8 @@ pub fn lower(ir: &str) -> String {
     out
 }
 
-/// Returns a cast and its number for `%r = call i64 asm "cvta.to.shared.u64 $0, $1;", "=l,l"(ptr %p)`.
+/// Returns a cast, and the conversion of its result to a number, for `%r = call i64 asm "cvta.to.shared.u64 $0, $1;",
+/// "=l,l"(ptr %p)`.
 fn cast(line: &str) -> Option<String> {
     let (result, call) = line.split_once(" = ")?;
     if !call.contains("call i64 asm ") {

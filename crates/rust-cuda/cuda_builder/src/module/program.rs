@@ -1,8 +1,8 @@
-//! A program that consists of modules. Each name has one definition, and the kernels can be compiled in parts.
+//! A program that consists of modules, in which each name has one definition. The kernels can be compiled in parts.
 //!
 //! A part contains some of the kernels and everything that they reach. Kernels of one Rust module are in the same part,
-//! and so are kernels that share a variable. The use of a variable in one kernel affects what the optimizer may assume
-//! in the other.
+//! and so are kernels that share a variable. The reason is that the use of a variable in one kernel affects what the
+//! optimizer can assume in the other.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -28,8 +28,9 @@ pub(crate) struct Program<'a> {
 pub(crate) struct Piece<'p> {
     program: &'p Program<'p>,
     symbols: BTreeSet<Place>,
-    /// The functions that other parts contain too. They become visible. Otherwise the optimizer would assume that this
-    /// part contains all calls of these functions, and would compile them differently than in the whole program.
+    /// The functions that other parts contain too. These functions become visible. Otherwise, the optimizer would
+    /// assume that this part contains all calls of these functions, and would compile them differently than in the
+    /// whole program.
     shared: HashSet<Cow<'p, str>>,
     /// The names of the functions and variables that the piece exists for, separated by commas.
     pub(crate) roots: String,
@@ -37,11 +38,11 @@ pub(crate) struct Piece<'p> {
 
 impl<'a> Program<'a> {
     /// Links modules of IR. The first `units` modules belong to one crate and are unoptimized output of rustc. Returns
-    /// `None` when a module cannot be read or when two modules do not fit together. A definition comes from the first
-    /// module that has it.
+    /// `None` if a module cannot be read or two modules cannot be linked. A definition comes from the first module that
+    /// contains it.
     ///
     /// A function that several units define is the same in all of them. This does not hold for the other modules,
-    /// because an optimizer may have changed a local function's parameters.
+    /// because an optimizer can have changed a local function's parameters.
     pub(crate) fn read(texts: &'a [String], units: usize) -> Option<Self> {
         let modules: Vec<_> = texts.iter().map(|text| Module::read(text)).collect::<Option<_>>()?;
         let mut types = HashMap::new();
@@ -75,7 +76,7 @@ impl<'a> Program<'a> {
         for (name, places) in &mut open {
             places.splice(..0, self.shared.get(name).copied());
         }
-        // A renamed variable differs from a variable with the same text, and so do the variables that mention it.
+        // A renamed variable differs from a variable with the same text, and so do variables that mention it.
         loop {
             let before = open.len();
             open.retain(|(name, places)| {
@@ -165,7 +166,7 @@ impl<'a> Program<'a> {
     pub(crate) fn pieces(&self) -> Vec<Piece<'_>> {
         let mut uses = HashMap::new();
         let reached: Vec<_> = self.roots().into_iter().map(|root| (root, self.reached(root, &mut uses))).collect();
-        // Kernels are in one group if they have a Rust module or a variable in common.
+        // Kernels are in the same group if they share a Rust module or a variable.
         let mut group: Vec<usize> = (0..reached.len()).collect();
         let mut first: HashMap<(bool, Place), usize> = HashMap::new();
         for (index, (root, symbols)) in reached.iter().enumerate() {
@@ -256,15 +257,15 @@ impl Piece<'_> {
 }
 
 impl<'a> Symbol<'a> {
-    /// Returns whether a definition is used from outside Rust code. Such definitions have `#[unsafe(no_mangle)]`, as
-    /// kernels do.
+    /// Returns whether a definition is used from outside Rust code. Such definitions have `#[unsafe(no_mangle)]`, like
+    /// kernels.
     fn is_exported(&self) -> bool {
         let is_visible = !self.is_local && !self.is_declaration && is_exported_name(self.name);
         is_visible && !self.split().1.split(' ').any(|word| word == "hidden")
     }
 
-    /// Returns whether the symbol is a variable that is written or visible outside. All users of such a variable belong
-    /// together.
+    /// Returns whether the symbol is a variable that is written or visible outside. All users of such a variable must
+    /// be in the same part.
     fn is_state(&self) -> bool {
         !self.is_function() && !self.is_declaration && (!self.is_constant || self.is_exported())
     }

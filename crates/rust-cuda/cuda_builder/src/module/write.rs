@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::{COMPILE_UNITS, Module, NAMED};
 use crate::lower::ir::{Mention, mentions};
 
-/// Returns one module with everything that these modules define. If several modules define something, the first
+/// Returns one module with everything that these modules define. If several modules define the same thing, the first
 /// definition is used.
 pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
     if texts.len() == 1 {
@@ -79,7 +79,7 @@ pub(super) fn write<'a>(
 struct Numbers {
     new: HashMap<(char, u32), u32>,
     next: u32,
-    /// The nodes that were mentioned but not written yet.
+    /// The nodes that have been mentioned but not written yet.
     open: Vec<(char, u32)>,
 }
 
@@ -98,8 +98,8 @@ impl Numbers {
         for (range, mention) in mentions(text) {
             let before = &text[copied..range.start];
             let _ = match mention {
-                // `!srcloc` is a position in all sources together, so an edit of any source would change all parts. It
-                // is removed.
+                // Remove `!srcloc`. It is a position in all sources together, so an edit of any source would change all
+                // parts.
                 Mention::Number(..) if before.ends_with(", !srcloc ") => {
                     out.push_str(&before[..before.len() - ", !srcloc ".len()]);
                     Ok(())

@@ -12,7 +12,7 @@ fn a_result_is_reused_only_for_the_same_input_and_tools() {
     let runs = Cell::new(0);
     let keys = Cell::new(0);
     let part = |tools: &str, ir: &str| {
-        // Every key is new, so that texts are compared.
+        // Every key is new, so that the texts are compared.
         keys.set(keys.get() + 1);
         let part = store.part(
             tools,
@@ -90,7 +90,7 @@ fn nothing_is_removed_while_another_build_uses_the_store() {
     assert!(!part.optimized.exists());
 }
 
-/// After one thread moves a folder, another thread may take the folder's name before the first thread drops the folder.
+/// After one thread moves a folder, another thread can take the folder's name before the first thread drops the folder.
 #[test]
 fn concurrent_threads_keep_all_results() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,4 @@
-//! Finding LLVM's `opt` and `llc`.
+//! Finds LLVM's `opt` and `llc`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Finding a `rustc` that compiles for the device.
+//! Finds a `rustc` that compiles for the device.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub fn find_rustc() -> Result<DeviceRustc, NotFound> {
 
 /// Returns every `rustc` of this machine in the order of preference. Each one is checked when the iterator reaches it.
 pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
-    // An override is the only candidate: a user who names a compiler wants that compiler or an error.
+    // An override is the only candidate, because a user who names a compiler expects that compiler or an error.
     let places = match std::env::var_os(RUSTC_OVERRIDE) {
         Some(path) => vec![(RUSTC_OVERRIDE.to_owned(), PathBuf::from(path))],
         None => places(),
@@ -33,7 +33,7 @@ pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
     let mut sysroots = Vec::new();
     places.into_iter().filter_map(move |(origin, path)| {
         let judged = judge(&path, &origin);
-        // Several names can lead to the same toolchain, such as a rustup proxy and the toolchain's folder.
+        // Several paths can lead to the same toolchain, such as a rustup proxy and the toolchain's folder.
         let sysroot = match &judged {
             Ok((_, sysroot)) | Err((_, Some(sysroot))) => sysroot.clone(),
             Err((_, None)) => path,

@@ -1,7 +1,7 @@
 use super::{Program, undefined};
 
-/// Two units. Each has a function, and a constant with a common name; both use a static and a function of the first
-/// unit.
+/// Two units. Each has a function and a constant whose name both units use. Both units use a static and a function of
+/// the first unit.
 const UNITS: [&str; 2] = [
     r#"source_filename = "one"
 @vtable.0 = private constant [1 x ptr] [ptr @_RNv1a], align 8
@@ -78,7 +78,7 @@ attributes #1 = { nounwind }
 "#,
 ];
 
-/// A library: a weak function as `builtins` rewrites it, and a local function whose name the units use too.
+/// A library: a weak function, as `builtins` rewrites it, and a local function whose name the units also use.
 const LIBRARY: &str = r#"
 define hidden float @fmodf(float %a, float %b) {
   %x = call i32 @_RNv4copy(float %a)
@@ -147,7 +147,7 @@ fn different_definitions_of_one_name_are_renamed() {
         ],
         true,
     );
-    // A library's function of the same name may have other parameters.
+    // A library's function of the same name can have other parameters.
     has(
         two,
         &["define internal i32 @\"_RNv4copy.another.2\"(float %x)", "call i32 @\"_RNv4copy.another.2\"(float %a)"],
