@@ -217,7 +217,10 @@ fn a_failed_command_records_nothing() {
     assert_eq!(ended.code, 2);
     assert_has(
         &ended.err,
-        &["ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience", "nothing was recorded, because"],
+        &[
+            "ncu 2025.3.1.0 (build 0) failed with exit code 1: ==ERROR== Out of patience",
+            "nothing was recorded, because",
+        ],
     );
     assert!(!folder.path().join("results").exists());
 }

@@ -7,8 +7,8 @@
 //! The reference is Rust's stable sort, by `Ord` for integers and by `f32::total_cmp` for floats. Keys are compared
 //! exactly. The value of key `i` is `i`. A stable sort has one correct order of the values, so they are compared
 //! exactly. The rungs without a second buffer exchange keys in place and are not stable. In those rungs, each value
-//! must be the index of a key that is in the same section and equals the key at the value's position, and no value may
-//! occur twice.
+//! must be the index of a key in the same section that equals the key at the value's position. No value may occur
+//! twice.
 //!
 //! Effective bandwidth counts one read and one write of every key and value, regardless of the number of passes.
 

@@ -60,8 +60,8 @@ pub(super) const SHARED_BYTES: u32 = {
 /// the thread must not begin to wait while the stage still lags by more than one phase.
 ///
 /// Per cycle of its products, a tile with 192 columns needs 53 bytes from the L2 cache, and a tile with 128 columns
-/// needs 64. The kernel uses narrow tiles only if they occupy the multiprocessors so much better that the product ends
-/// sooner (`is_wide`).
+/// needs 64. The kernel uses narrow tiles only if the product ends sooner with them, because more multiprocessors are
+/// busy (`is_wide`).
 ///
 /// # Safety
 /// See [`gemm`](super).

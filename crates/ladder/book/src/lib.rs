@@ -37,10 +37,9 @@
 //! | `{{document FILE}}` | a document of `docs` |
 //!
 //! A code block with the language `console` is run: the page shows the output of each line `$ ladder …`. Options may
-//! follow the language: `from="…"` and `until="…"` select the lines of output to show, `rendered` is for output in
-//! Markdown, and `gpu` is for commands that need a GPU or NVIDIA's tools (only their arguments are checked).
-//! `recorded=FILE` shows output from `docs/book/recorded`, and `tested=FILE` is for commands of other programs, which
-//! that test runs.
+//! follow the language: `from="…"` and `until="…"` select the lines of output to show, and `rendered` is for output in
+//! Markdown. `gpu` is for commands that need a GPU or NVIDIA's tools; only their arguments are checked. `recorded=FILE`
+//! shows output from `docs/book/recorded`, and `tested=FILE` is for commands of other programs, which that test runs.
 
 mod arguments;
 mod change;

@@ -122,8 +122,8 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Creates the verdict for a wrong element. `which` names the element, `found` is the value that the kernel left in
-    /// the element, `shown` is that value as text, and `right` is the expected value as text.
+    /// Creates the verdict for a wrong element. `which` names the element. `found` is the value that the kernel left in
+    /// the element, and `shown` is that value as text. `right` is the expected value as text.
     pub fn wrong_element<T: NoUninit>(
         which: impl fmt::Display,
         found: &T,
@@ -269,7 +269,7 @@ impl Facts {
 /// An instance of a ladder's computation, with a certain size. All rungs run on the same instance.
 ///
 /// Creating an instance is cheap. Its data are generated when [`Problem::input`] or [`Problem::check`] first needs
-/// them, so a problem that is too large for a device is rejected before it fills the host's memory.
+/// them. So a problem that is too large for a device is rejected before it fills the host's memory.
 ///
 /// # Safety
 /// The implementer must ensure that the kernels of the problem's ladder, launched with its buffers and

@@ -39,8 +39,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
 
     /// Creates a session for [`Session::time`] that can restore inputs. On a device whose L2 cache size is known, the
     /// session runs launches on data outside of that cache. If the data of a launch are smaller than 4 times the cache,
-    /// the session allocates several sets of buffers with this total size, at most 64 sets and at most half of the free
-    /// memory. The launches rotate through the sets.
+    /// the session allocates several sets of buffers with this total size. It allocates at most 64 sets, and uses at
+    /// most half of the free memory. The launches rotate through the sets.
     ///
     /// # Errors
     /// Returns the errors of [`Session::new`], and an error when the further buffers cannot be allocated.

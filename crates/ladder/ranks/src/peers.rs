@@ -180,8 +180,7 @@ fn timed(
 }
 
 /// Returns a rank's launch, which is its row of the grid. On the simulator, the first rank launches all rows as one
-/// grid, because the rows wait for each other and the simulator runs the kernels of different devices one after
-/// another.
+/// grid. The rows wait for each other, but the simulator runs the kernels of different devices one after another.
 fn rank_launch(
     member: &Member,
     (rung, launch): (&Rung, &Launch),

@@ -77,8 +77,8 @@ impl NvvmArch {
 
     /// Returns the features that upstream's compiler sets for this architecture. Code checks them with
     /// `cfg(target_feature = "compute_80")`. These are the features of all architectures without a suffix up to this
-    /// one. If this architecture has a suffix, they also include this architecture's feature, and the features of the
-    /// family-specific architectures (`f`) of its major version up to this one.
+    /// one. If this architecture has a suffix, its feature is set too, as are the features of the family-specific
+    /// architectures (`f`) of its major version up to this one.
     pub(crate) fn features(self) -> impl Iterator<Item = String> {
         let (_, number, suffix) = self.row();
         let is_set = move |&arch: &NvvmArch| match arch.row() {

@@ -68,8 +68,8 @@ mod exported {
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
 unsafe fn compare(a: *const u8, b: *const u8, n: usize) -> i32 {
-    // Comparing words would need fewer steps, but a test of whether an address is a multiple of 8 would make the
-    // compiler lose track of the address space.
+    // Comparing words would need fewer steps, but requires a test of whether an address is a multiple of 8. With this
+    // test, the compiler would lose track of the address space.
     for at in 0..n {
         // SAFETY: `at < n`, and `n` bytes are valid at both addresses.
         let (x, y) = unsafe { (*a.add(at), *b.add(at)) };

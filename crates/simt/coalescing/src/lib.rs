@@ -43,7 +43,7 @@ impl Uncoalesced {
     /// Returns the finding as a message for people.
     #[must_use]
     pub fn diagnostic(&self, function: &Function) -> Diagnostic {
-        let title = format!("this access touches {:.1} times as many sectors as its bytes fill", self.factor);
+        let title = format!("this access touches {:.1} times the sectors that its bytes fill", self.factor);
         let label = format!("{} warp-wide accesses", self.warps);
         let help = "let the lanes of a warp access neighboring elements".to_owned();
         Diagnostic::warning(function, self.site, title, label, help)

@@ -160,7 +160,7 @@ impl Inputs {
     /// Creates the factors of a part of a product with `n` columns. The elements have the same values as in the whole
     /// product.
     pub(super) fn of(n: usize, extent: &Extent, format: Format, b_in_columns: bool, data: Data) -> Self {
-        // A's elements use all significand bits of the format. The bits of A and B add up to 15.
+        // A's elements have at most the number of significand bits of the format. The bits of A and B add up to 15.
         let digits = format.digits().unsigned_abs();
         let Bits { a, b } = Bits::of(extent.whole_depth, Bits { a: digits, b: 15 - digits });
         let place = |first, lines| FactorOffset { first, whole: [lines, extent.whole_depth] };

@@ -20,9 +20,9 @@
 //! NaN that conversions return), and an exact infinity requires the same infinity.
 //!
 //! Up to 2^30 multiplications, every element is compared. Beyond that, one element of each patch of 32 × 32 elements is
-//! compared. In addition, the sum of each row's elements with random signs x is compared with A (B x) (Freivalds,
-//! *Probabilistic Machines Can Use Less Running Time*, 1977), within the sum of the elements' bounds. When a row
-//! differs, all of its elements are computed, and the first wrong element is reported.
+//! compared. In addition, the sum of each row's elements with random signs x is compared with A (B x), within the sum
+//! of the elements' bounds (Freivalds, *Probabilistic Machines Can Use Less Running Time*, 1977). When a row differs,
+//! all of its elements are computed, and the first wrong element is reported.
 //!
 //! Three kinds of data expose different faults:
 //! - `uniform`: numbers from -1 to 1.

@@ -70,7 +70,10 @@ fn the_check_compares_sections_where_rungs_scan_sections() {
     assert_eq!(fixture.why(&output), None);
     output[999] = i32::from_ne_bytes([POISON; 4]);
     let why = fixture.why(&output).unwrap();
-    assert!(why.starts_with("the sum up to element 999 of its section is ") && why.contains("the value from before the launch"));
+    assert!(
+        why.starts_with("the sum up to element 999 of its section is ")
+            && why.contains("the value from before the launch")
+    );
     assert!(fixture.needs_an_output());
 }
 

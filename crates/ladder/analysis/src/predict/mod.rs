@@ -178,9 +178,9 @@ fn entries(
     launches.par_iter().map(entry).collect()
 }
 
-/// Predicts like [`launches`], with an error for each launch that is not predicted. A launch is not predicted if its
-/// sample fails, for example because its blocks wait for blocks outside of the sample, or if the model
-/// [refuses](Prediction::refusal) it.
+/// Predicts like [`launches`], with an error for each launch that is not predicted. A launch is not predicted if the
+/// model [refuses](Prediction::refusal) it or its sample fails. For example, a sample fails if its blocks wait for
+/// blocks outside of the sample.
 ///
 /// # Errors
 /// Returns an error when the device is unknown, and when the simulator cannot hold the problem.

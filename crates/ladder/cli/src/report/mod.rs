@@ -166,8 +166,6 @@ pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
              times measure the memory"
         )
     } else {
-        format!(
-            "the data ({data}) fit in the L2 cache ({cache}): the times measure the cache, not the memory"
-        )
+        format!("the data ({data}) fit in the L2 cache ({cache}): the times measure the cache, not the memory")
     }
 }

@@ -19,8 +19,8 @@ use cli::command::progress_bar;
 use cli::isolated::{self, Failure, Isolated};
 use cli::output::Context;
 
-/// The time that a process may take in addition to its kernel's time limit, to start, to load the kernel, and for the
-/// overhead of a tool.
+/// The time that a process may take in addition to its kernel's time limit. It covers starting the process, loading the
+/// kernel, and the overhead of a tool.
 const SLACK: Duration = Duration::from_secs(30);
 
 /// Launches one kernel, as a child of [`measure`], and sends the result.

@@ -5,9 +5,9 @@
 //! access the variable. This pass reads optimized IR. It handles three kinds of pointers:
 //! - If a pointer only leads to local variables, a plain operation replaces the atomic one.
 //! - If a pointer only leads to other memory, the operation stays.
-//! - If a pointer can lead to both, for example because it is an argument of a function that is not inlined, the
-//!   operation becomes a call of a function that tests the address. Such pointers only exist if the address of a local
-//!   variable leaves its function.
+//! - If a pointer can lead to both, the operation becomes a call of a function that tests the address. An example is an
+//!   argument of a function that is not inlined. Such pointers only exist if the address of a local variable leaves its
+//!   function.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -75,8 +75,7 @@ fn figure(recording: &Recording, alike: &[&Request]) -> Figure {
         source: position.source,
         ptx_line: position.ptx_line,
         grids: vec![Grid {
-            caption: "lanes by 4-byte word (columns) and 128-byte line (rows); · moves but is not used"
-                .to_owned(),
+            caption: "lanes by 4-byte word (columns) and 128-byte line (rows); · moves but is not used".to_owned(),
             columns: (0..LINE / WORD).map(|word| word.to_string()).collect(),
             together: 8,
             rows: lines.into_values().collect(),

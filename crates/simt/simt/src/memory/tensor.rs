@@ -58,8 +58,10 @@ impl Tensor {
         }
         // On an H200, both of the following are illegal instructions.
         if im2col.is_none() && i64::from(coordinates[0]) * i64::from(map.element.bytes()) % 16 != 0 {
-            let words =
-                format!("a tile that starts at element {}, whose offset in bytes is not a multiple of 16", coordinates[0]);
+            let words = format!(
+                "a tile that starts at element {}, whose offset in bytes is not a multiple of 16",
+                coordinates[0]
+            );
             return Err(reach.refuse(lane, words));
         }
         if let Some(negative) = coordinates.iter().find(|coordinate| !self.loads && **coordinate < 0) {

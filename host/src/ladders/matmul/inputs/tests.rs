@@ -38,8 +38,8 @@ fn elements_are_odd_multiples_of_either_sign() {
     }
 }
 
-/// Returns the largest intermediate sum as a share of the exact range. There is one sum for each of the first `step`
-/// products, which adds every `step`th product from there, as when threads or slices of the depth divide the products.
+/// Returns the largest intermediate sum as a share of the exact range. Starting at each of the first `step` products,
+/// one sum adds every `step`th product. This is how threads or slices of the depth divide the products.
 fn largest(inputs: &Inputs, step: usize) -> f64 {
     let [m, n, k] = inputs.sides;
     let mut most = 0f64;

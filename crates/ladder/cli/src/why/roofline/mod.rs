@@ -1,7 +1,7 @@
 //! `ladder why --roofline`: the rungs of a ladder under a device's roofline.
 //!
-//! Unlike a figure, which shows one warp of one rung on a problem small enough to draw, a roofline compares the times
-//! of all rungs of a ladder on a problem of the default size.
+//! A roofline compares the times of all rungs of a ladder on a problem of the default size. A figure, in contrast,
+//! shows one warp of one rung on a problem small enough to draw.
 
 mod chart;
 mod text;
