@@ -88,6 +88,7 @@ impl Flags<'_> {
 
     /// Waits for the [`signal`](Self::signal) of a step.
     ///
+    /// # Safety
     /// All threads of the block call the function, once per step, and one rank signals the step to this rank.
     #[inline(always)]
     pub unsafe fn wait(&self, step: usize) {
@@ -100,6 +101,7 @@ impl Flags<'_> {
 
     /// Sets a flag of a rank. The store is ordered after all accesses of the block before its last barrier.
     ///
+    /// # Safety
     /// The flag is 0, and only this thread sets the flag.
     #[inline(always)]
     unsafe fn set(&self, peer: u32, flag: usize) {

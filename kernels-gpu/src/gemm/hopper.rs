@@ -232,6 +232,7 @@ pub(super) struct OutputMatrix<'a, C> {
 /// Stores a warp group's 64 rows of sums directly from registers: pairs of neighbors, or single elements if pairs are
 /// not aligned.
 ///
+/// # Safety
 /// The caller must ensure that `c` points to `m` × `n` elements, and that no other thread writes the 64 rows and `2 *
 /// N` columns that start at `row` and `column`. The sums must have the layout of
 /// [`Sums`](crate::tensor_core::wgmma::Sums).

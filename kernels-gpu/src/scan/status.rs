@@ -58,6 +58,7 @@ pub struct Status {
 impl Status {
     /// Opens the status words of a launch.
     ///
+    /// # Safety
     /// `words` points to `HEAD` words, followed by one word per tile, or two words per tile for 64-bit elements. All
     /// words are zero before the first launch, and unchanged between launches. One launch at a time uses them.
     #[inline(always)]

@@ -173,6 +173,7 @@ impl Ladder {
 
     /// Returns the named rungs in the ladder's order. If `names` is empty, returns all rungs that compute `problem`.
     ///
+    /// # Errors
     /// Returns [`Error::UnknownName`] for the first name that is not a rung, [`Error::NotOffered`] for the first named
     /// rung that does not compute the problem.
     pub fn select(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {

@@ -175,6 +175,7 @@ impl Module {
     /// # Ok::<(), LoadError>(())
     /// ```
     ///
+    /// # Errors
     /// Returns [`LoadError::Parse`] when the text is not PTX, or when a declaration is duplicated or uses something
     /// that does not exist. Returns [`LoadError::AddressSize`] when the module uses 32-bit addresses. For kernels that
     /// the simulator does not support, [`Module::function`] reports the error.

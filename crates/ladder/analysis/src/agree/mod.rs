@@ -206,6 +206,7 @@ pub fn comparisons(
 
 /// Counts a case on both sides and compares the numbers. `plan` holds the launches that the GPU can run.
 ///
+/// # Errors
 /// Returns [`Error`] when Nsight Compute or the simulator fails, and [`Error::Sass`] when a tool that looks for
 /// explanations fails.
 pub fn compare(

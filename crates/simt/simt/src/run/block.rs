@@ -369,9 +369,9 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
     /// Called when no warp of the block makes progress. Releases lanes that wait for other lanes to reconverge with,
     /// unless a warp may wait for another block. Returns whether there were such lanes.
     ///
+    /// # Errors
     /// Returns a [`BlockFault`] when lanes of a warp wait for each other and `all` warps wait, so that nothing can end
     /// the wait.
-    /// nothing can end the wait.
     fn unblock(&mut self, all: bool) -> Result<bool, BlockFault> {
         let alone = all || self.launch.progress.separates.load(Ordering::Relaxed);
         for warp in &mut self.warps {
