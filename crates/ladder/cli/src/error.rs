@@ -1,6 +1,6 @@
 //! The errors of the program, with their exit codes.
 
-/// The errors that can stop a command. [`print_error`](simt_check::diagnostic::complain) can draw each message.
+/// The errors that can stop a command. [`print_error`](simt_check::diagnostic::print_error) can draw each message.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

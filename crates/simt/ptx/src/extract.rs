@@ -24,7 +24,6 @@ pub enum SourceLines {
 /// Returns `None` if there is no such entry, or if the module has parts that this crate does not support. Also returns
 /// `None` if the entry shares a variable in global memory with other code, because the extract would get a separate
 /// copy of the variable.
-/// separate copy.
 #[must_use]
 pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option<String> {
     if !outline.is_divisible() || !outline.has_entry(entry) {
