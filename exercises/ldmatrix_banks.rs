@@ -6,8 +6,8 @@
 //! modulo 8.
 //!
 //! If the rows follow one another in memory, the 8 chunks have only two different positions modulo 8. So the loads take
-//! 24 extra wavefronts. Change `place` so that the loads take no extra wavefronts. The tile has exactly the 64 chunks
-//! that it needs.
+//! 24 extra wavefronts. Change `place` so that the loads take no extra wavefronts. The tile has space for
+//! exactly its 64 chunks, so padding does not fit.
 
 use crate::shared_address;
 use crate::wide::Wide;

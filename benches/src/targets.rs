@@ -1,4 +1,4 @@
-//! The targets for the ladders' fastest rungs and for the compiler, as data, and the check whether they are reached.
+//! The targets for the ladders' fastest rungs and for the compiler, as data, and the check of whether they are reached.
 
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ pub type Target = (&'static str, TargetKind);
 pub enum TargetKind {
     /// No rung takes more than this many times as long as its CUDA port. Applies to this ladder, or to all ladders.
     EachPort(Option<&'static str>, f64),
-    /// The geometric mean of these ratios is at most this.
+    /// The geometric mean of the ratios of all rungs to their CUDA ports is at most this.
     MeanPort(f64),
     /// In this case, the top rung takes at most this many times as long as the contestant whose name has this prefix.
     Baseline(Case, &'static str, f64),

@@ -85,7 +85,7 @@ impl Torch {
         }
     }
 
-    /// Requests a step of a function, and returns the time in nanoseconds if the step measured one.
+    /// Requests a step of a function and returns the time in nanoseconds if the step measured one.
     ///
     /// # Errors
     /// Returns the reason when the function does not compute the problem, when its result is wrong, or when the process

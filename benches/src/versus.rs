@@ -1,4 +1,4 @@
-//! `lab versus`: measures rungs against their CUDA ports and libraries, which alternate on one device.
+//! `lab versus`: measures rungs against their CUDA ports and libraries. All of them alternate on one device.
 
 use std::time::Duration;
 
@@ -163,7 +163,7 @@ fn run(
                 std::mem::forget(cuda);
                 return Err(error);
             }
-            // If one of several problems does not fit into memory, the others still run.
+            // If one of several problems does not fit into memory, the other problems still run.
             Err(error) if cases.len() > 1 => failed.push(FailedCase { what: name, why: error.to_string() }),
             Err(error) => return Err(error),
         }

@@ -6,7 +6,7 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// An error: a message, a hint how to fix it, and the exit code.
+/// An error: a message, a hint on how to fix it, and the exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) message: String,
@@ -39,7 +39,7 @@ impl Failure {
         Self::new(format!("cannot {verb} {}: {error}", path.display()))
     }
 
-    /// Prints the error on standard error, and returns the exit code for `main`.
+    /// Prints the error on standard error and returns the exit code for `main`.
     pub(crate) fn report(&self) -> ExitCode {
         let on = colored(&stderr());
         eprintln!("{}: {}", paint(on, BAD, "error"), self.message);

@@ -1,4 +1,4 @@
-//! Runs other programs: cargo, package managers and others.
+//! Runs other programs, such as cargo and package managers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(crate) fn run_program(program: &str, profile: &str, arguments: &[OsString]) 
     Ok(exit_code(status))
 }
 
-/// Returns the exit code of a program that has run, or a failure's if a signal ended the program.
+/// Returns the exit code of a program that has run, or the exit code of a failure if a signal ended the program.
 pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map_or(ExitCode::FAILURE, ExitCode::from)
@@ -82,7 +82,8 @@ pub(crate) fn run_checked(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { Err(Failure::new(format!("{name} failed ({status})"))) }
 }
 
-/// Reports a full disk of the target folder with a hint, because programs report it among many other lines, if at all.
+/// Reports a full disk with a hint if the target folder is on it, because programs report it among many other lines, if
+/// at all.
 pub(crate) fn report_full_disk() {
     const FULL: u64 = 256;
     let target = target_folder();

@@ -57,7 +57,7 @@ struct Place {
     library: PathBuf,
 }
 
-/// Builds and runs the samples of a checkout, and writes the document.
+/// Builds and runs the samples of a checkout and writes the document.
 pub(crate) fn run(checkout: &Path) -> Result<()> {
     let checkout = checkout.canonicalize().map_err(|error| Failure::file("find", checkout, &error))?;
     let samples = samples(&checkout)?;

@@ -25,7 +25,7 @@ pub(crate) struct Run {
 /// The variable that lists the folders in which programs first look for libraries.
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
-/// Builds the driver's library in release mode, and returns the folder that contains it as `libcuda.so.1`.
+/// Builds the driver's library in release mode and returns the folder that contains it as `libcuda.so.1`.
 pub(crate) fn folder() -> Result<PathBuf> {
     let manifest = root().join("Cargo.toml");
     run_showing_output(
@@ -52,7 +52,7 @@ pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     command
 }
 
-/// Runs a program, and returns its exit code.
+/// Runs a program and returns its exit code.
 pub(crate) fn run(run: &Run) -> Result<ExitCode> {
     let is_report =
         |path: &PathBuf| ["html", "json", "csv"].iter().any(|form| path.extension() == Some(OsStr::new(form)));

@@ -204,7 +204,7 @@ impl Factor {
     /// the two aligned 16-byte words that contain the elements, and shifts them.
     ///
     /// # Safety
-    /// The caller must ensure that the factor has the row and the first of the elements.
+    /// The caller must ensure that `row` and the first element of the chunk are within the factor.
     #[inline(always)]
     unsafe fn load_chunk(self, row: u32, chunk: u32) -> [u32; 4] {
         let count = (self.columns - chunk * CHUNK).min(CHUNK);

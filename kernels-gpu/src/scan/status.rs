@@ -56,7 +56,7 @@ pub struct Status {
 }
 
 impl Status {
-    /// Opens the status words of a launch.
+    /// Returns the status words of a launch, with its epoch.
     ///
     /// # Safety
     /// `words` points to `HEAD` words, followed by one word per tile, or two words per tile for 64-bit elements. All

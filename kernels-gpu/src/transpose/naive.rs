@@ -7,7 +7,7 @@ use rung::rung;
 ///
 /// The elements that a warp writes are `rows` elements apart, so each lane's write touches a different sector: 32
 /// sectors for 32 floats. Seven eighths of the moved bytes are wasted, unless the cache keeps a sector until its other
-/// elements are written. The article measures a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
+/// elements are written. The article reports a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
 /// See [`transpose`](super).

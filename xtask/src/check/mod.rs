@@ -1,4 +1,4 @@
-//! `cargo xtask test`: the checks of the repository, each a run of an ordinary tool. When a step fails, the others
+//! `cargo xtask test`: the checks of the repository, each a run of an ordinary tool. When a step fails, the other steps
 //! still run. A summary at the end names the failed steps.
 
 mod circles;

@@ -35,7 +35,7 @@ pub(super) fn install(folder: &Path, requirements: impl IntoIterator<Item = Stri
         // If the folder cannot be removed, the next installation removes it.
         let _ = remove(&partial);
         Failure::new(format!("pip could not install {what}: {}", failure.message))
-            .help("pip gives the reason above; it needs PyPI, through `https_proxy` if there is a proxy")
+            .help("pip's output above has the reason; pip needs PyPI, with `https_proxy` set if there is a proxy")
     })?;
     remove(folder).and_then(|()| fs::rename(&partial, folder)).map_err(failed)
 }

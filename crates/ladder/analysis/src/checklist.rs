@@ -51,12 +51,12 @@ impl MeasuredGain {
     }
 }
 
-/// Runs every pair of the checklist on a device that counts, and checks the results. `progress` is called with each
-/// pair before it runs.
+/// Runs every pair of the checklist on a device that can count launches, and checks the results. `progress` is called
+/// with each pair before it runs.
 ///
 /// # Errors
-/// Returns [`Error::Device`] when the device does not count, when a result is wrong, and when the device fails. Returns
-/// [`Error`] when the catalog lacks a ladder or a rung that the checklist names.
+/// Returns [`Error::Device`] when the device cannot count launches, when a result is wrong, and when the device fails.
+/// Returns [`Error`] when the catalog lacks a ladder or a rung that the checklist names.
 pub fn measure(
     catalog: &Catalog,
     device: &mut dyn Device,

@@ -1,6 +1,6 @@
 //! The analysis of a ladder's rungs: metrics from the simulator and from GPUs, occupancy, predictions, DRAM traffic,
-//! rooflines, figures, and a checklist of optimizations. The crate also compares the simulator with Nsight Compute, and
-//! has the recorded effects of pitfalls on a GPU.
+//! rooflines, figures, and a checklist of optimizations. The crate also compares the simulator with Nsight Compute and
+//! provides the recorded effects of pitfalls on a GPU.
 //!
 //! The input is a [`Catalog`](engine::Catalog) and a user's request. The output is numbers and verdicts, as data.
 //!

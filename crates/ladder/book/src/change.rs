@@ -46,7 +46,7 @@ fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
     let kernel = item::item(text, rung.name).map_err(|why| format!("{}: {why}", rung.source))?;
     let others = items.iter().filter_map(|name| item::item(text, name).ok());
     let parts: Vec<String> = others.chain([kernel]).map(|part| part + "\n").collect();
-    // Leave out comments that refer to the previous rung, because the listing shows the same.
+    // Leave out comments that refer to the previous rung, because the listing itself shows the differences.
     let is_shown =
         |line: &&str| !["// As in `", "// From here on as in"].iter().any(|start| line.trim().starts_with(start));
     Ok(parts.join("\n").lines().filter(is_shown).map(|line| format!("{line}\n")).collect())

@@ -14,8 +14,8 @@ const KEYWORDS: [&str; 10] =
     ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "static mut ", "type ", "macro_rules! ", "mod "];
 
 /// Returns an item without its documentation and without the attribute `rung`, which repeats the documentation. `name`
-/// is the name of a function, type, constant or macro, or the start of its first line: `impl …`, or the call of a macro
-/// such as `operations!`.
+/// is the name of a function, type, constant or macro, or the start of its first line: `impl …`, or an invocation of a
+/// macro such as `operations!`.
 ///
 /// # Errors
 /// Returns a message when the file has no such item, or when the end of the item is not found.

@@ -47,7 +47,7 @@ impl Recorded {
         names.iter().map(|name| Self::read(name)).collect()
     }
 
-    /// Runs the command again, and returns the new record, or `None` if its tools are missing.
+    /// Runs the command again and returns the new record, or `None` if its tools are missing.
     ///
     /// # Errors
     /// Returns a message when the command fails.

@@ -1,5 +1,5 @@
-//! The commands of a program, the environment that they run in, and the parsing of their arguments. Most commands share
-//! [`Targets`] and add arguments of one command.
+//! The commands of a program, the environment that they run in, and the parsing of their arguments. Most commands
+//! accept [`Targets`] and additional arguments that only one command accepts.
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -111,7 +111,7 @@ impl Isolated {
         Ok(Self { child, lines })
     }
 
-    /// Waits up to `limit` for the next result, and prints the output of kernels. The inner error says why the result
+    /// Waits up to `limit` for the next result and prints the output of kernels. The inner error says why the result
     /// is missing.
     ///
     /// # Errors

@@ -1,5 +1,4 @@
-//! The commands of the program `ladder`, and the parts that every program with commands needs: arguments, output and
-//! exit codes.
+//! The commands of the program `ladder`, and what every program with commands needs: arguments, output and exit codes.
 //!
 //! The input is a command line, the [environment of the program](Env) and the ladders. The output is text on two
 //! writers and an exit code. Only this crate knows how results are shown and what an exit code means; it must not know

@@ -138,7 +138,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     Ok(code)
 }
 
-/// Reruns the launches that failed on a GPU on the simulator, to explain the failures.
+/// Reruns on the simulator the launches that failed on a GPU, to explain the failures.
 fn explain_failures(report: &mut Report, env: &Env<'_>) {
     if report.device.kind == "sim" {
         return;

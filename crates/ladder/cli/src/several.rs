@@ -88,7 +88,7 @@ impl SharedRanks {
     }
 }
 
-/// The other arguments of a run.
+/// The arguments of a run, except for the ladders, rungs and ranks.
 pub(crate) struct Request<'a> {
     pub device: Choice,
     pub block: Option<[u32; 3]>,
@@ -128,8 +128,8 @@ impl SharedArguments {
     /// Returns the ranks, all in this process. The default is all devices.
     ///
     /// # Errors
-    /// Returns [`Error::Request`] when the environment makes this process one rank, and [`Error::Engine`] when
-    /// there are no such devices.
+    /// Returns [`Error::Request`] when the environment makes this process one rank, and [`Error::Engine`] when there is
+    /// no GPU or a selected device does not exist.
     pub fn ranks(&self, device: Choice) -> Result<SharedRanks, Error> {
         if process(&|name| env::var(name)).map_err(Error::Request)?.is_some() {
             let why = "this command runs all ranks in one process; leave out RANK in the environment";
@@ -166,7 +166,7 @@ fn process(variable: &dyn Fn(&str) -> Result<String, VarError>) -> Result<Option
     Ok(Some(Ranks::Process(Share { index: rank, count: ranks }, device as u32, address)))
 }
 
-/// Runs the selections, and shows the report of the first rank.
+/// Runs the selections and shows the report of the first rank.
 pub(crate) fn run(
     several: DeviceGroup,
     selected: &[Selection],

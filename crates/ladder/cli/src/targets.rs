@@ -56,8 +56,8 @@ impl Scope {
         self.names_ptx
     }
 
-    /// Adds ladders, rungs, options and the block to a command. The ladders' options are described at the end of the
-    /// help.
+    /// Adds the arguments for ladders, rungs, problem options and the block to a command. The ladders' options are
+    /// described at the end of the help.
     pub fn targets(&self, command: clap::Command) -> clap::Command {
         self.problems(command, single).arg(single(block()))
     }
@@ -72,13 +72,13 @@ impl Scope {
         self.problems(command, single)
     }
 
-    /// Adds only ladders and rungs to a command.
+    /// Adds only the arguments that name ladders and rungs to a command.
     pub fn names(&self, command: clap::Command) -> clap::Command {
         let names = Arg::new("names").value_name("LADDER|RUNG").num_args(0..).help(format!("{NAMES} [default: all]"));
         command.arg(names)
     }
 
-    /// Adds ladders, rungs and options to a command.
+    /// Adds the arguments for ladders, rungs and problem options to a command.
     fn problems(&self, command: clap::Command, values: fn(Arg) -> Arg) -> clap::Command {
         let header = command.get_styles().get_header().to_owned();
         let described = self.described.iter().filter(|ladder| !ladder.options.is_empty());

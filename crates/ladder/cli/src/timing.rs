@@ -107,7 +107,7 @@ pub(crate) struct Origin {
 
 /// The times of a ladder.
 pub(crate) struct Timed {
-    /// The launches, in the ladder's order, and the reasons why others are left out.
+    /// The launches, in the ladder's order, and the reasons why other launches are left out.
     pub plan: Plan,
     /// The prediction of each launch.
     pub predictions: Vec<Prediction>,

@@ -142,7 +142,7 @@ impl Options {
         options.collect::<Vec<_>>().join(" ")
     }
 
-    /// Sorts the options into the order of `declared`, and adds the defaults of missing options.
+    /// Sorts the options into the order of `declared` and adds the defaults of missing options.
     ///
     /// # Errors
     /// Returns [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not

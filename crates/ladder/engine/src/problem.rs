@@ -36,8 +36,8 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the value of every byte of such a buffer and its guard before a checked launch. Returns `None` for
-    /// inputs, which hold the problem's data, and for scratch memory; neither has a guard.
+    /// Returns the value of every byte of a buffer with this role, and of its guard, before a checked launch. Returns
+    /// `None` for inputs, which hold the problem's data, and for scratch memory; neither has a guard.
     pub fn initial_byte(self) -> Option<u8> {
         match self {
             Self::Input | Self::Scratch => None,
@@ -81,8 +81,9 @@ impl Role {
         self == Self::Kept
     }
 
-    /// Returns whether the problem alone determines the buffer's contents after a launch. Counters in kept memory and
-    /// scratch memory also depend on earlier launches and on the order in which blocks run.
+    /// Returns whether the problem alone determines the buffer's contents after a launch. The contents of
+    /// [`Role::Kept`] and [`Role::Scratch`] buffers also depend on earlier launches and on the order in which blocks
+    /// run.
     pub fn is_determined(self) -> bool {
         !matches!(self, Self::Kept | Self::Scratch)
     }
@@ -229,7 +230,7 @@ pub struct Picture {
 pub struct Labels {
     /// The size in a few words, for example `n = 1000` or `31 × 33`.
     pub size: String,
-    /// The caption of a table: the size and other facts about the problem.
+    /// The caption of a table: the size and other properties of the problem.
     pub title: String,
     /// The label of the problem's row in a sweep's table.
     pub column: String,
@@ -242,7 +243,7 @@ impl Labels {
     }
 }
 
-/// The facts of a problem without its data: its variant and its sizes as numbers.
+/// The properties of a problem that do not depend on its data: its variant and its sizes as numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// The variant of the ladder's computation, named as in [`Entries::PerVariant`](crate::Entries::PerVariant). Empty
@@ -260,7 +261,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Creates the facts of a ladder with only one variant.
+    /// Creates the properties of a problem whose ladder has only one variant.
     pub fn new(shape: Vec<u64>, bytes: u64) -> Self {
         Self { variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
     }
@@ -327,8 +328,8 @@ pub unsafe trait Problem: Sync {
     }
 }
 
-/// Returns the total bytes of all buffers whose size depends on the problem. Scratch memory and buffers that launches
-/// keep are not included.
+/// Returns the total bytes of all buffers whose size depends on the problem. [`Role::Scratch`] and [`Role::Kept`]
+/// buffers are not included.
 pub fn buffer_bytes(problem: &dyn Problem, device: DeviceProperties) -> u64 {
     let buffers = problem.buffers(device).into_iter().filter(|buffer| buffer.role.is_determined());
     buffers.map(|buffer| buffer.bytes).sum()

@@ -15,7 +15,7 @@ use crate::Error;
 enum Source {
     Embedded(&'static str),
     File(&'static str),
-    /// Compiles the kernels, and returns the PTX or the compiler's messages.
+    /// Compiles the kernels and returns the PTX or the compiler's messages.
     OnRequest(fn() -> Result<String, String>),
 }
 

@@ -101,7 +101,7 @@ pub enum Column {
     Time,
     /// The speedup over the ladder's first rung.
     OverFirst,
-    /// The speed as a percentage of the first rung's speed. The first rung is a copy of the same bytes.
+    /// The speed as a percentage of the speed of the first rung, which copies the same bytes.
     OfCopy,
     /// The speedup over the previous rung.
     OverBefore,

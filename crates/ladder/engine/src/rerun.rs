@@ -1,4 +1,5 @@
-//! Reruns a launch that failed on a GPU with the simulator's sanitizers, to find the cause and the source line.
+//! Reruns a launch that failed on a GPU. The rerun uses the simulator's sanitizers to find the cause and the source
+//! line.
 
 use crate::catalog::Kernels;
 use crate::device::{Checks, Device, Finding, Sim};

@@ -29,7 +29,7 @@ pub struct RungResult {
     pub picture: Option<Picture>,
     /// The times of the launches, when the rung was timed.
     pub samples: Option<Samples>,
-    /// The counters of the launch, when the device counts.
+    /// The counters of the launch, if the device counted the launch.
     pub counters: Vec<Metric>,
     /// The findings of the device's sanitizers. If the launch failed on a GPU, the findings of a rerun on the
     /// simulator.
@@ -125,7 +125,7 @@ impl Plan {
     /// default block. `runs` is the number of timed launches of each rung; `None` only checks the rungs. `device` is
     /// the device that the launches are for. Before the device is open, pass [`DeviceProperties::default`], and call
     /// [`Plan::fit`] later. A rung that was not requested by name is left out if it was not compiled for the block or
-    /// if the problem rejects it. If no other rung remains, this is an error.
+    /// if the problem rejects it. If no rung remains, `new` returns an error.
     ///
     /// # Errors
     /// Returns the errors of [`Ladder::problem`] when the ladder does not accept the options, those of

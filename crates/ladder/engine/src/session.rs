@@ -60,7 +60,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         self.buffers.device.check_supported(launch)
     }
 
-    /// Launches once with poisoned outputs, and compares the outputs with the reference.
+    /// Launches once with poisoned outputs and compares the outputs with the reference.
     ///
     /// # Errors
     /// Returns [`Error::Launch`], [`Error::NeedsNewer`] or [`Error::Ptx`] when the device cannot run the launch,
@@ -114,7 +114,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(attempt?.verdict)
     }
 
-    /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] accepts.
+    /// Launches once with poisoned outputs and returns the outputs in the form that [`Problem::check`] accepts.
     ///
     /// # Errors
     /// Returns the errors of [`Session::check`].

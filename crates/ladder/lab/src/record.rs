@@ -147,7 +147,7 @@ const BEGIN: &str = "<!-- results: ";
 const AFTER: &str = " -->";
 const END: &str = "<!-- end of results -->";
 
-/// Returns a document's text with the kept results between its markers.
+/// Returns a document's text with the recorded results between its markers.
 fn with_results(root: &Path, text: &str) -> Result<String, String> {
     let (mut new, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once(BEGIN) {

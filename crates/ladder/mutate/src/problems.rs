@@ -1,5 +1,5 @@
-//! The problems that a kernel runs on: the problems of its ladder's check, and further problems with sizes near the
-//! edges of warps, blocks and tiles.
+//! The problems that a kernel runs on: the problems of its ladder's check, and further problems whose sizes are near
+//! the sizes of warps, blocks and tiles.
 
 use engine::launch::{Arg, Launch};
 use engine::options::Kind;
@@ -24,7 +24,7 @@ const LARGE: usize = 8;
 /// The total cost up to which all problems run.
 const CHEAP: u64 = 1 << 15;
 
-/// Sizes near the edges of warps, blocks and tiles.
+/// Sizes equal to or near the sizes of warps, blocks and tiles.
 const SIZES: &[u64] = &[
     1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 96, 127, 128, 129, 191, 255, 256, 257, 383, 511, 512,
     513, 1000, 1023, 1024, 1025, 2047, 2048, 2049, 3333, 4095, 4096, 4097, 6143, 8191, 8192, 8193, 12_289, 16_384,
@@ -59,8 +59,8 @@ pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
     cases(kernel, all, MOST_CHECKED)
 }
 
-/// Returns further problems that the check does not include. Some vary one size while the others are small, and some
-/// vary all sizes together.
+/// Returns further problems that the check does not include. Some vary one size while the other sizes are small, and
+/// some vary all sizes together.
 pub(crate) fn further(kernel: &Kernel) -> Vec<Case> {
     let ladder = kernel.ladder;
     let takes = |options: &Options| ladder.problem(options).is_ok();

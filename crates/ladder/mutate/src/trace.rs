@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHasher};
 use simt::observe::{Access, AsyncGroup, BarrierArrival, Observer, Scope, Site, Space, WarpId};
 
-/// Counts instructions, and records which instructions are executed.
+/// Counts instructions and records which instructions are executed.
 #[derive(Default)]
 pub(crate) struct Coverage {
     pub(crate) instructions: u64,

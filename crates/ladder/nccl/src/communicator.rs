@@ -20,9 +20,9 @@ const SUSPICION: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Nccl {
-    /// Joins a communicator of `ranks` ranks as rank `rank`, and waits for the other ranks. `enter` makes the device
-    /// current in the thread that calls it. Whenever this rank waits for others, in this call and later calls, `watch`
-    /// is polled for a reason to give up.
+    /// Joins a communicator of `ranks` ranks as rank `rank` and waits for the other ranks. `enter` makes the device
+    /// current in the thread that calls it. Whenever this rank waits for other ranks, in this call and later calls,
+    /// `watch` is polled for a reason to give up.
     ///
     /// # Errors
     /// Returns NCCL's error in words, a message that not all ranks joined within the limit, or the reason that `watch`

@@ -151,7 +151,7 @@ impl Nccl {
     /// Returns NCCL's error in words.
     pub fn unique_id(&self) -> Result<UniqueId, String> {
         let mut id = UniqueId::default();
-        // SAFETY: `id` is a valid location for the identity.
+        // SAFETY: `id` is a valid location for the unique ID.
         let code = unsafe { (self.functions.get_unique_id)(&raw mut id) };
         self.check(code, ptr::null_mut()).map(|()| id)
     }

@@ -11,7 +11,7 @@ use crate::run::{self, BufferView, Checked, MOST_MEMORY, Problem, Recorded};
 /// The purpose of a launch.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
-    /// Counts, and records the block with this index.
+    /// Counts the launch and records the block with this index.
     Record(u64),
     /// Runs all sanitizers.
     Check,

@@ -55,7 +55,7 @@ pub extern "C" fn answer_at() -> *const u8 {
     STATE.with_borrow(|state| state.answer.as_ptr())
 }
 
-/// Stores the words of the block's shared memory after a step, and returns the number of words.
+/// Stores the words of the block's shared memory after a step and returns the number of words.
 #[unsafe(no_mangle)]
 pub extern "C" fn shared(step: u32) -> usize {
     STATE.with_borrow_mut(|state| {

@@ -9,7 +9,7 @@ use crate::listing::kinds;
 use crate::request::{Argument, Pasted};
 use crate::run::{self, BufferView, Checked, Problem, Run};
 
-/// The maximum number of elements of a buffer. A browser fills them in a moment.
+/// The maximum number of elements of a buffer. A browser fills a buffer of this size in a moment.
 const MOST_ELEMENTS: u64 = 1 << 22;
 
 /// A kernel of a PTX text.
@@ -159,7 +159,7 @@ fn launch<'a>(request: &Pasted, function: &'a Function, arguments: &'a [Arg]) ->
     simt::Launch::new(function, request.grid, request.block, arguments).with_shared_bytes(request.shared)
 }
 
-/// Runs a kernel, and records one of its blocks.
+/// Runs a kernel and records one of its blocks.
 pub(crate) fn run(request: &Pasted) -> Result<Run, Problem> {
     let Prepared { mut simulator, function, arguments, buffers } = prepare(request)?;
     let first = |simulator: &Simulator, buffer: &Buffer<u8>| run::first_bytes(simulator, buffer.address());

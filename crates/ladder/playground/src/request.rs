@@ -17,9 +17,9 @@ pub enum Request {
         /// The PTX text.
         ptx: String,
     },
-    /// Runs a rung, and records one of its blocks.
+    /// Runs a rung and records one of its blocks.
     Rung(RungRun),
-    /// Runs a kernel of pasted PTX, and records one of its blocks.
+    /// Runs a kernel of pasted PTX and records one of its blocks.
     Pasted(Pasted),
     /// Runs the last kernel again, with all sanitizers.
     Check,

@@ -117,7 +117,7 @@ pub(crate) struct Recorded {
     pub(crate) printed: String,
 }
 
-/// Launches a kernel, counts, and records the block with this index.
+/// Launches a kernel, counts the launch, and records the block with this index.
 pub(crate) fn record(simulator: &mut Simulator, launch: &simt::Launch<'_>, block: u64) -> Recorded {
     let (recorder, slot) = Recorder::new(launch.function, block);
     let observer = (Counters::new(launch.function), recorder);

@@ -139,7 +139,7 @@ fn select(request: &RungRun) -> Result<SelectedRung, Problem> {
     Ok(SelectedRung { rung, problem, launch })
 }
 
-/// Runs a rung, and records one of its blocks.
+/// Runs a rung and records one of its blocks.
 pub(crate) fn run(request: &RungRun) -> Result<Run, Problem> {
     let SelectedRung { rung, problem, launch } = select(request)?;
     let mut device = SimDevice::new(&KERNELS, Purpose::Record(request.record))?;

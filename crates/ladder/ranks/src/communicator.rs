@@ -23,7 +23,7 @@ pub enum Collective {
         /// How elements are combined.
         operation: Operation,
     },
-    /// Copies bytes from the first rank to the others.
+    /// Copies bytes from the first rank to the other ranks.
     Broadcast {
         /// The number of bytes.
         bytes: u64,
@@ -86,7 +86,7 @@ pub trait Communicator {
         None
     }
 
-    /// Aborts running collectives after a failure, on this rank and if possible on others.
+    /// Aborts running collectives after a failure, on this rank and if possible on other ranks.
     fn abort(&mut self) {}
 }
 

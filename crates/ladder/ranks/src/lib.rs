@@ -2,7 +2,7 @@
 //! process.
 //!
 //! The ranks [meet](meeting) to exchange messages, and a [communicator] combines the data in their devices' memory. A
-//! rank that fails notifies the others, so all ranks return the same error, and a failed run has no results.
+//! rank that fails notifies the other ranks, so all ranks return the same error, and a failed run has no results.
 //!
 //! The input is a [`SharedProblem`] from a table of [`SharedLadder`]s, which the program provides. The output is a
 //! [`GroupReport`]. On WebAssembly, this crate only contains the traits that ladders implement.

@@ -1,8 +1,8 @@
 //! The meeting of all ranks: they exchange messages over TCP through the first rank. The ranks may run in one or
 //! several processes, on one or several hosts.
 //!
-//! Every wait has a time limit. A rank that fails notifies the others. The first rank detects ranks that end or do not
-//! answer, and notifies the other ranks. So all ranks return the same error, and no rank waits forever. A rank that
+//! Every wait has a time limit. A rank that fails notifies the other ranks. The first rank detects ranks that end or do
+//! not answer, and notifies the other ranks. So all ranks return the same error, and no rank waits forever. A rank that
 //! waits for its device also watches its connections ([`Meeting::watch`]), because the device can wait for work of
 //! other ranks.
 
@@ -27,13 +27,13 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The minimum time limit for the rest of a message.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// The time for which the first rank waits for the others after a failure. The failure can end their work too.
+/// The time for which the first rank waits for the other ranks after a failure, which can also end their work.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The maximum number of bytes of a message.
 const MOST_BYTES: u64 = 1 << 36;
 
-/// A rank's connections to the others.
+/// A rank's connections to the other ranks.
 pub struct Meeting {
     /// The number of this rank and the number of ranks.
     pub rank: Share,
@@ -106,7 +106,7 @@ impl Meeting {
         answer.map(drop)
     }
 
-    /// Connects to the first rank and waits until all others have connected too.
+    /// Connects to the first rank and waits until all other ranks have connected too.
     fn connect_to_first(&mut self, address: &str) -> Result<(), (usize, String)> {
         let end = Instant::now() + self.limit;
         let stream = loop {
@@ -167,7 +167,7 @@ impl Meeting {
         self.exchange(result.as_ref().map(|_| Vec::new()).map_err(ToString::to_string)).map(drop)
     }
 
-    /// Sends this rank's number to all ranks, and returns the numbers of all ranks in order.
+    /// Sends this rank's number to all ranks and returns the numbers of all ranks in order.
     ///
     /// # Errors
     /// Returns the errors of [`Meeting::exchange`].

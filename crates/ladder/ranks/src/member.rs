@@ -30,7 +30,7 @@ pub struct Settings {
     pub through_host: bool,
 }
 
-/// A rank, with its device and its connections to the others.
+/// A rank, with its device and its connections to the other ranks.
 pub struct Member {
     // Drop the communicator before the device, because NCCL owns memory on the device.
     pub(crate) communicator: Box<dyn Communicator>,
@@ -145,7 +145,7 @@ impl Member {
         Ok(Self { device, communicator, meeting, number, shares_addresses, is_simulated, copies_pieces })
     }
 
-    /// Runs a rank's job, and reports an error to the other ranks.
+    /// Runs a rank's job and reports an error to the other ranks.
     fn act<R>(&mut self, job: impl Fn(&mut Self) -> Result<R, Error>) -> Result<R, Error> {
         let done = job(self);
         if done.is_err() {

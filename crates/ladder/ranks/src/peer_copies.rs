@@ -52,7 +52,7 @@ impl PeerCopies {
         is_last: bool,
     ) -> Result<(), String> {
         let refused = |error| format!("copying a piece to another device: {error:?}");
-        // The stream is created and destroyed here, because only here calls go to the driver of a `sim` device.
+        // The stream is created and destroyed here, because only calls from here go to the driver of a `sim` device.
         let side = self.side.take().map_or_else(SideStream::new, Ok).map_err(refused)?;
         let [stream, second] = [stream.as_raw().cast(), side.as_raw()];
         // SAFETY: both streams belong to the current context and exist during the call.

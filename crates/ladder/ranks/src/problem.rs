@@ -74,7 +74,8 @@ pub trait Divide: Problem {
 pub struct RankProblem {
     /// The rank's share, as a problem.
     pub problem: Box<dyn Divide>,
-    /// The indices of the inputs that are the same for all ranks. They are copied from the first rank to the others.
+    /// The indices of the inputs that are the same for all ranks. The first rank's inputs are copied to the other
+    /// ranks.
     pub broadcast: Vec<usize>,
     /// The problem whose result the rank holds at the end, if the ranks' results are [scattered](Combination::Scatter).
     pub scattered: Option<Box<dyn Divide>>,

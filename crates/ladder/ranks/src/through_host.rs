@@ -63,7 +63,7 @@ impl ThroughHost {
     }
 }
 
-/// Runs this rank's part of a step, and waits until all ranks have finished their parts.
+/// Runs this rank's part of a step and waits until all ranks have finished their parts.
 fn agreed(meeting: &mut Meeting, step: impl FnOnce() -> Result<(), engine::Error>) -> Result<(), Error> {
     let done = step();
     meeting.report(&done)?;

@@ -134,7 +134,7 @@ fn with_buffers(
     let problem = &*divided.problem;
     let Member { device, communicator, meeting, .. } = member;
     let device: &mut dyn Device = &mut **device;
-    // All ranks allocate their buffers before any rank starts working with the others.
+    // All ranks allocate their buffers before any rank starts working with the other ranks.
     let session = match runs {
         Some(_) => Session::timed(device, problem),
         None => Session::new(device, problem, true),

@@ -110,7 +110,7 @@ pub struct ParseArchError {
     known: String,
 }
 
-/// Parses `compute_90`, `sm_90` and `90`, with the suffixes `a` and `f` if they exist.
+/// Parses `compute_90`, `sm_90` and `90`, each with an optional suffix `a` or `f`.
 impl FromStr for NvvmArch {
     type Err = ParseArchError;
 

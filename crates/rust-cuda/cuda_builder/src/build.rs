@@ -209,8 +209,8 @@ type Compiled = (Vec<Part>, String);
 
 /// The source of a part.
 struct Source<'a> {
-    /// The functions and variables that the part exists for, separated by commas. An empty list stands for all visible
-    /// functions and variables.
+    /// The functions and variables that the part is compiled for, separated by commas. An empty list stands for all
+    /// visible functions and variables.
     roots: &'a str,
     /// A key of everything that the part's IR depends on.
     key: String,

@@ -35,12 +35,12 @@ pub enum LintLevel {
     Deny,
 }
 
-/// Builds one GPU crate. The type has those of upstream's methods that this backend supports.
+/// Builds one GPU crate. Supports a subset of the methods of upstream's `CudaBuilder`.
 #[derive(Debug)]
 #[must_use = "the crate is built only when `build` is called"]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
-    /// Whether to build with cargo's release profile and full optimization. `true` by default. Otherwise arithmetic
+    /// Whether to build with cargo's release profile and full optimization. `true` by default. If `false`, arithmetic
     /// overflow traps, and most accesses to shared memory are generic.
     pub release: bool,
     /// Where to copy the PTX.
@@ -59,8 +59,8 @@ pub struct CudaBuilder {
     /// Whether `a * b + c` can be fused into one operation, as in nvcc. `true` by default.
     pub fma_contraction: bool,
     /// How the build reacts to accesses to shared and constant statics through generic addresses, which are slower.
-    /// [`LintLevel::Warn`] by default. Builds without optimization allow them, because most of their accesses are
-    /// generic.
+    /// [`LintLevel::Warn`] by default. Builds without optimization allow such accesses, because most of their accesses
+    /// are generic.
     pub generic_accesses: LintLevel,
     /// An intermediate form to keep next to the PTX, with another file extension.
     pub emit: Option<EmitOption>,

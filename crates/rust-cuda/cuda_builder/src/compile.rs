@@ -114,7 +114,7 @@ const PROFILE: &str = "gpu";
 pub(crate) enum Output {
     /// Many codegen units, in the folder of units. Libraries stay unchanged.
     Units,
-    /// One module that contains the crate and its libraries. Link-time optimization only joins them here.
+    /// One module that contains the crate and its libraries. In this form, link-time optimization only joins them.
     Module,
 }
 
@@ -150,7 +150,8 @@ pub(crate) fn run_cargo(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability()));
     command.arg("-Zbuild-std=core,alloc");
-    // These crates do not synchronize threads, and their iterators are only as fast as loops with this pass.
+    // These crates do not synchronize threads, so jump threading is safe. Without it, their iterators are slower than
+    // loops.
     for name in ["core", "alloc"] {
         command.args(set(&format!("package.{name}.rustflags=[]")));
     }
@@ -251,7 +252,7 @@ fn clear_outer_cargo(command: &mut Command) {
     }
 }
 
-/// Tells cargo every source file of the crate, from the list that the inner cargo wrote.
+/// Reports every source file of the crate to cargo, from the list that the inner cargo wrote.
 fn watch_sources(builder: &CudaBuilder, paths: &Paths) {
     if !in_build_script() {
         return;
@@ -273,7 +274,7 @@ fn watch_sources(builder: &CudaBuilder, paths: &Paths) {
     if sources.is_empty() {
         watch_folder(builder.path_to_crate());
     }
-    // The list also contains the sources of compiled crates.
+    // The list also contains the compiled files of other crates.
     let compiled = ["rlib", "rmeta", std::env::consts::DLL_EXTENSION].map(OsStr::new);
     for source in sources.iter().filter(|path| !path.extension().is_some_and(|ending| compiled.contains(&ending))) {
         println!("cargo::rerun-if-changed={}", source.display());

@@ -22,7 +22,7 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
     };
     let lock = File::create(parent.join("first.lock"))?;
     match lock.lock() {
-        // Some file systems have no locks. cargo also continues without a lock.
+        // Some file systems have no locks. Like cargo, continue without a lock.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
         locked => locked?,
     }

@@ -27,7 +27,7 @@
 //!    an edit, rustc compiles only the changed units again. It does not run a linker. Calls replace operations that PTX
 //!    has no instructions for ([`lower::builtins`]);
 //! 2. the units are linked with the library members that they use. LLVM writes the members' bitcode as text. The
-//!    program is then split into parts: each part has the kernels of one Rust module and everything that they reach.
+//!    program is then split into parts: each part contains the kernels of one Rust module and everything they reach.
 //!    The next steps process each part separately and cache the results, so an edit affects only the parts that
 //!    changed. If the units cannot be linked here, for example because of `#[used]`, which is a list for linkers, rustc
 //!    creates one module by link-time optimization;

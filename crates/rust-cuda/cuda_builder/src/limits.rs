@@ -22,7 +22,7 @@ const SHARED: u64 = 48 * 1024;
 /// The maximum number of bytes of a module's constant statics (same source).
 const CONSTANT: u64 = 64 * 1024;
 
-/// Checks the kernels of a module, and returns whether they need PTX 8.1.
+/// Checks the kernels of a module and returns whether they need PTX 8.1.
 ///
 /// # Errors
 /// Returns an error when a kernel has more parameters or more static shared memory than the architecture allows.

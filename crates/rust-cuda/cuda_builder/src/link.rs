@@ -34,8 +34,8 @@ pub(crate) struct Modules {
     pub(crate) units: usize,
 }
 
-/// Compiles the crate and its dependencies into modules of unoptimized IR. Returns `None` if rustc would link more than
-/// IR.
+/// Compiles the crate and its dependencies into modules of unoptimized IR. Returns `None` if rustc would also link
+/// files that do not contain IR.
 pub(crate) fn to_modules(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
@@ -157,7 +157,7 @@ impl Library {
     /// bitcode.
     fn take(&mut self, missing: &HashSet<String>) -> Result<Vec<(String, Vec<u8>)>, CudaBuilderError> {
         let file = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        // Only compilers insert calls of these symbols, so no program exports them.
+        // Only compilers insert calls to these symbols, so no program exports them.
         let are_exports = !file.starts_with("libcompiler_builtins-");
         let is_required = |name: &String| {
             missing.contains(name) || panics::is_replacement(name) || are_exports && is_exported_name(name)

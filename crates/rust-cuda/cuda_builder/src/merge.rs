@@ -1,4 +1,4 @@
-//! Merges the PTX of a module's parts into one PTX module, and shortens the comments after line numbers.
+//! Merges the PTX of a module's parts into one PTX module and shortens the comments after line numbers.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;

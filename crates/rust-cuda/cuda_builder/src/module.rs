@@ -104,7 +104,7 @@ impl<'a> Module<'a> {
         self.nodes[usize::from(sigil == '#')].get(number as usize).copied().unwrap_or_default()
     }
 
-    /// Returns whether calls of a function stay calls (`noinline`). Such a function stays local, so that LLVM can
+    /// Returns whether calls to a function stay calls (`noinline`). Such a function stays local, so that LLVM can
     /// remove its unused arguments.
     fn is_called(&self, function: &str) -> bool {
         let line = function.lines().next().unwrap_or_default();

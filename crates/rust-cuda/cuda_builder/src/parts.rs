@@ -1,4 +1,4 @@
-//! Caches results between builds, and distributes work over several cores.
+//! Caches results between builds and distributes work over several cores.
 //!
 //! An entry of the store is a folder with a part's IR and the results for the part. The first line of the IR file names
 //! the tools and their options. An entry is used only if this text matches byte by byte; the hash in the entry's name
@@ -90,7 +90,7 @@ impl Store {
         Ok(Part { optimized: folder.join(OPTIMIZED), folder })
     }
 
-    /// Ends the use of the store. Removes the least recently used entries, and keeps at most twice the number of
+    /// Ends the use of the store. Removes the least recently used entries and keeps at most twice the number of
     /// entries that this build used. Removes nothing while another build uses the store.
     pub(crate) fn forget(self, used: usize) {
         if self.lock.unlock().and_then(|()| Ok(self.lock.try_lock()?)).is_err() {
@@ -112,7 +112,7 @@ impl Store {
     }
 }
 
-/// Puts the optimized IR of all parts into a folder, and removes the folder's previous contents.
+/// Puts the optimized IR of all parts into a folder and removes the folder's previous contents.
 pub(crate) fn link_into(folder: &Path, parts: &[Part]) -> Result<(), CudaBuilderError> {
     let removed = fs::remove_dir_all(folder).or_else(|error| match error.kind() {
         ErrorKind::NotFound => Ok(()),
@@ -159,7 +159,7 @@ struct NewFolder(PathBuf);
 
 impl NewFolder {
     fn within(folder: &Path) -> Result<Self, CudaBuilderError> {
-        // Numbers are never reused. A thread can have moved its folder but not dropped the value yet. If another thread
+        // Numbers are never reused. A thread may have moved its folder but not yet dropped the value. If another thread
         // then reused the number, the drop would remove the other thread's folder.
         static NEXT: AtomicU32 = AtomicU32::new(0);
         loop {

@@ -126,7 +126,7 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]
         return CudaBuilderError::Tool { tool, problem: problem.to_owned() };
     };
     let (arch, function) = (builder.arch, demangled(name));
-    // A part that only calls the function does not contain its place.
+    // A part that only calls the function does not contain the function's place.
     let place = |of: &dyn Fn(&str) -> Place| {
         let mut places = parts.iter().map(|part| of(&compile::read(&part.optimized).unwrap_or_default()));
         places.find(|place| *place != Place::default())

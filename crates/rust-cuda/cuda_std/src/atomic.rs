@@ -14,14 +14,14 @@
 //!
 //! # How they are compiled
 //!
-//! Read-modify-writes of block and device scope are compiled to LLVM's atomics. LLVM infers which memory a pointer
+//! Read-modify-writes with block or device scope are compiled to LLVM's atomics. LLVM infers which memory a pointer
 //! points to and emits `atom.shared` or `atom.global`; ptxas turns an `atom` whose result is not used into `red`. A
 //! block-scope read-modify-write therefore has device scope, which is stronger. In shared memory this makes no
 //! difference. System scope uses inline assembly (`atom.relaxed.sys`, PTX ISA §9.7.13.5) with a generic address,
 //! because LLVM 22 drops the scope.
 //!
 //! LLVM 22 also drops the *ordering* of a read-modify-write: `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed
-//! `atom.add` with no fence. It keeps the ordering of compare-exchanges, loads and stores. All operations here are
+//! `atom.add` with no fence. LLVM keeps the ordering of compare-exchanges, loads and stores. All operations here are
 //! therefore relaxed and get their ordering from fences of the same scope (PTX ISA §9.7.13.4). A fence before the
 //! operation provides release semantics, and a fence after it provides acquire semantics. `SeqCst` adds a sequentially
 //! consistent fence before the operation (PTX ISA §8, release and acquire patterns).

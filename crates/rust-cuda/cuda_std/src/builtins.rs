@@ -1,9 +1,9 @@
 //! Functions that only the compiler calls.
 //!
 //! `core` compares bytes with `memcmp`. On this target, LLVM cannot compile float remainders or conversions between
-//! floats and 128-bit integers, so `cuda_builder` inserts calls instead. The functions have the names of the C library
-//! and of compiler-rt, and a crate can override them with functions of the same names. Functions that are not called do
-//! not appear in the PTX.
+//! floats and 128-bit integers, so `cuda_builder` inserts calls to functions of this module instead. These functions
+//! have the same names as in the C library and in compiler-rt, and a crate can override them with functions of the same
+//! names. Functions that are not called do not appear in the PTX.
 
 #[cfg(target_arch = "nvptx64")]
 mod exported {

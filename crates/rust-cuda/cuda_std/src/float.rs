@@ -6,7 +6,7 @@
 #[cfg(any(target_arch = "nvptx64", test))]
 mod exp;
 
-/// Math functions for `f32` and `f64` without `std`, with the names of `std`'s methods.
+/// Math functions for `f32` and `f64` without `std`, with the same names as the methods in `std`.
 ///
 /// # Accuracy
 /// Each method belongs to one of three classes:

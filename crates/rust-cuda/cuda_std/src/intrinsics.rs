@@ -6,8 +6,8 @@
 //!   with bit-identical results. Such a function only runs on the GPU.
 //! * Integer functions use Rust's operators, which become the same instructions.
 //! * The remaining functions come from [`GpuFloat`] or the `libm` crate. Like libdevice's functions, they are accurate
-//!   to within a few ulp, but the last bits of their results differ. Functions that neither provides are implemented in
-//!   this module ("made here"), in `f64` for both types.
+//!   to within a few ulp, but the last bits of their results differ. Functions that neither of these provides are
+//!   implemented in this module ("made here"), in `f64` for both types.
 //!
 //! # Safety
 //! A function that takes a pointer writes through it, so the caller must ensure that the pointer is valid for a write.

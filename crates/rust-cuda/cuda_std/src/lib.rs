@@ -24,8 +24,9 @@
 //!
 //! # Off the GPU
 //!
-//! On any other target all items type-check on stable Rust, so that `cargo check`, rustdoc and rust-analyzer work. A
-//! function that needs a GPU panics there with its name. Floating-point math and the atomic types work everywhere.
+//! On any other target, all items type-check on stable Rust, so that `cargo check`, rustdoc and rust-analyzer work. A
+//! function that needs a GPU panics there with a message that names the function. Floating-point math and the atomic
+//! types work everywhere.
 //!
 //! # Features
 //!
@@ -70,8 +71,8 @@ extern crate alloc;
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-/// Emits a comment about a kernel's parameters into its code. `cuda_builder` removes the comment and writes it next to
-/// the parameters in the PTX.
+/// Emits a comment about a kernel's parameters into the kernel's code. `cuda_builder` removes the comment and writes it
+/// next to the parameters in the PTX.
 #[cfg(target_arch = "nvptx64")]
 #[doc(hidden)]
 #[macro_export]
@@ -100,7 +101,8 @@ pub mod shared;
 pub mod thread;
 pub mod warp;
 
-// Rust reports a name as ambiguous if both the prelude and `core` or `std` define it, unless both are the same macro.
+// Rust reports a name as ambiguous if both the prelude and `core` or `std` define it, unless both definitions are the
+// same macro.
 pub use core::{assert_eq, assert_ne};
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::GpuFloat;

@@ -5,8 +5,9 @@
 //! ptxas gives the whole kernel the registers of the most demanding function that could be called: 56, or 255 if floats
 //! are formatted. ptxas does not know their stack size either, and the driver gives each thread only 1 KiB (see
 //! [`io`](crate::io)). The buffer of formatted messages is therefore on the heap. Panics of ordinary code avoid these
-//! costs. A message without arguments is copied. `cuda_builder` replaces `core`'s functions for an out-of-bounds index
-//! or range with the functions below. Such a kernel uses at least 24 registers per thread, or 35 if it checks an index.
+//! costs. A message without arguments is copied instead of formatted. `cuda_builder` replaces `core`'s functions for an
+//! out-of-bounds index or range with the functions below. A kernel with only such panics uses at least 24 registers per
+//! thread, or 35 if it checks an index.
 
 use core::alloc::Layout;
 use core::fmt::{self, Write};

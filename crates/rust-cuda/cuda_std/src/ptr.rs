@@ -1,4 +1,4 @@
-//! State spaces: determines which memory a pointer points to, and converts pointers between spaces.
+//! State spaces: functions that determine which memory a pointer points to, and that convert pointers between spaces.
 //!
 //! Rust's pointers are **generic**: they can address any memory, and shared and local memory are windows in the generic
 //! address space (PTX ISA §5.1).

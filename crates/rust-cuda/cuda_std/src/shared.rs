@@ -40,7 +40,8 @@ use crate::gpu_only;
 /// removed it "due to unsoundness" (its CHANGELOG.md, "Unreleased", at revision 946c91f). The commit, e13bca6, gives
 /// these reasons: hand-written `Send` and `Sync` around an `UnsafeCell`, examples that ignore the rules of
 /// [`MaybeUninit`](core::mem::MaybeUninit), and a macro hiding all of this. The macro is a safe expression, but returns
-/// a pointer to uninitialized memory that all threads of the block write. Nothing in that line shows this.
+/// a pointer to uninitialized memory that all threads of the block write. The line that calls the macro shows neither
+/// that the memory is uninitialized nor that all threads write it.
 ///
 /// Write the static instead. It works with upstream's cuda_std and with this crate:
 ///
@@ -55,8 +56,8 @@ use crate::gpu_only;
 /// ```
 ///
 /// `N` is a constant expression of type `usize`. Neither `N` nor `T` can use generics of the enclosing function. Each
-/// occurrence in the source is one static: the same occurrence always returns the same memory, and another occurrence
-/// returns other memory.
+/// occurrence in the source is one static: the same occurrence always returns the same memory, and a different
+/// occurrence returns different memory.
 ///
 /// # Safety
 /// Getting the pointer is safe, but using it is not. The memory is uninitialized until a thread of
@@ -81,9 +82,10 @@ macro_rules! shared_array {
 /// Returns a pointer to the launch's dynamic shared memory, which is separate from the statics. Every call returns the
 /// same pointer, aligned to 16 bytes.
 ///
-/// The launch's `shared_mem_bytes` sets its size, and [`dynamic_smem_size`](crate::mem::dynamic_smem_size) reads it. In
-/// PTX the memory is one `.extern .shared` array without a size (PTX ISA §11.6.1). `cuda_builder` creates the array
-/// from the symbol `_Zcuda_std_dyn_shared`, which is upstream's name.
+/// The launch's `shared_mem_bytes` sets the size of this memory, and
+/// [`dynamic_smem_size`](crate::mem::dynamic_smem_size) returns it. In PTX, the memory is one `.extern .shared` array
+/// without a size (PTX ISA §11.6.1). `cuda_builder` creates the array from the symbol `_Zcuda_std_dyn_shared`, which is
+/// upstream's name.
 ///
 /// # Safety
 /// Getting the pointer is safe, but using it is not. The memory is uninitialized until a thread of the block writes it.

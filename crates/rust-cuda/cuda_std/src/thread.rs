@@ -57,12 +57,12 @@ special_registers! {
     block_idx_x = _block_idx_x, "Returns this block's x index in the grid: 0 to [`grid_dim_x`] - 1 (`%ctaid.x`).";
     block_idx_y = _block_idx_y, "Returns this block's y index in the grid: 0 to [`grid_dim_y`] - 1 (`%ctaid.y`).";
     block_idx_z = _block_idx_z, "Returns this block's z index in the grid: 0 to [`grid_dim_z`] - 1 (`%ctaid.z`).";
-    block_dim_x = _block_dim_x, "Returns the threads per block in x: 1 to 1024 (`%ntid.x`).";
-    block_dim_y = _block_dim_y, "Returns the threads per block in y: 1 to 1024 (`%ntid.y`).";
-    block_dim_z = _block_dim_z, "Returns the threads per block in z: 1 to 64 (`%ntid.z`).";
-    grid_dim_x = _grid_dim_x, "Returns the blocks in the grid in x: 1 to 2^31 - 1 (`%nctaid.x`).";
-    grid_dim_y = _grid_dim_y, "Returns the blocks in the grid in y: 1 to 65535 (`%nctaid.y`).";
-    grid_dim_z = _grid_dim_z, "Returns the blocks in the grid in z: 1 to 65535 (`%nctaid.z`).";
+    block_dim_x = _block_dim_x, "Returns the number of threads per block in x: 1 to 1024 (`%ntid.x`).";
+    block_dim_y = _block_dim_y, "Returns the number of threads per block in y: 1 to 1024 (`%ntid.y`).";
+    block_dim_z = _block_dim_z, "Returns the number of threads per block in z: 1 to 64 (`%ntid.z`).";
+    grid_dim_x = _grid_dim_x, "Returns the number of blocks in the grid in x: 1 to 2^31 - 1 (`%nctaid.x`).";
+    grid_dim_y = _grid_dim_y, "Returns the number of blocks in the grid in y: 1 to 65535 (`%nctaid.y`).";
+    grid_dim_z = _grid_dim_z, "Returns the number of blocks in the grid in z: 1 to 65535 (`%nctaid.z`).";
 }
 
 /// Returns this thread's index in its block (`%tid`).
@@ -135,8 +135,8 @@ pub fn index_3d() -> UVec3 {
     UVec3::new(x, y, position(block_idx_z(), block_dim_z(), thread_idx_z()))
 }
 
-/// Only the x position can exceed 2^32. Wrapping there costs nothing and, unlike an overflow check, keeps debug builds
-/// of all kernels free of panics.
+/// Only the x position can exceed 2^32. Wrapping at 2^32 costs nothing and, unlike an overflow check, keeps debug
+/// builds of all kernels free of panics.
 #[inline(always)]
 fn position(block: u32, threads: u32, thread: u32) -> u32 {
     block.wrapping_mul(threads).wrapping_add(thread)

@@ -6,7 +6,7 @@
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use std::fs;
 
-/// A mark that replaces the use of the name in the tokens of the file, because those tokens have no positions.
+/// The identifier that replaces the name at its use before the file is parsed, because parsed tokens have no positions.
 const MARK: &str = "__cuda_std_use";
 
 /// Returns the first name in `tokens` that is a const generic of an enclosing function or `impl` block. Returns `None`
@@ -35,7 +35,7 @@ fn is_generic(name: &str, span: Span) -> Option<bool> {
 /// determined from the file.
 fn is_generic_at(text: &str, name: &str, start: usize) -> Option<bool> {
     let after = text.get(start..)?.strip_prefix(name)?;
-    // Most files do not declare such a generic, and parsing their tokens is the slowest step.
+    // Most files do not declare such a generic. This check avoids parsing their tokens, which is the slowest step.
     let declaration_start = format!("const {name}:");
     let may_be_generic = text.split(&declaration_start).skip(1).any(|rest| {
         let end = rest.find([',', '>', '=', ';']);

@@ -291,7 +291,7 @@ fn printing(block: TokenStream) -> Option<Span> {
     None
 }
 
-/// Wraps the checks of parameters in the items that they use.
+/// Wraps the parameter checks in a block with the items that these checks use.
 fn in_checks(checks: &TokenStream) -> TokenStream {
     quote! {
         #[allow(dead_code)]

@@ -30,8 +30,8 @@ mod kernel;
 /// }
 /// ```
 ///
-/// For `nvptx64` the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, an `.entry` of the PTX module (PTX
-/// ISA §11.2.1). This ABI is unstable, so the crate needs `feature(abi_ptx)`, which `cuda_builder` passes. For any
+/// For `nvptx64`, the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, an `.entry` of the PTX module
+/// (PTX ISA §11.2.1). This ABI is unstable, so the crate needs `feature(abi_ptx)`, which `cuda_builder` passes. For any
 /// other target, the function stays an ordinary function.
 ///
 /// A kernel
@@ -39,7 +39,7 @@ mod kernel;
 /// * returns nothing: it writes results through pointers;
 /// * has no generics, no `async`, no `const` and no receiver: a launch names one piece of machine code;
 /// * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing. Each parameter is one
-///   argument of the launch with the parameter's bytes in memory. A parameter of size 0 is not an argument;
+///   argument of the launch, which passes the parameter's bytes. A parameter of size 0 is not an argument;
 /// * takes slices as `&[T]` and `&mut [T]`. Each slice is two arguments: a pointer, which is never null, and the number
 ///   of elements as a `usize`. Each thread receives the whole slice, so threads that write through a `&mut [T]` must
 ///   write to different elements. Other pointers with a length or a vtable, such as `&str`, are rejected;
@@ -49,7 +49,7 @@ mod kernel;
 ///
 /// Anything else is a compile error at the offending tokens, on every target.
 ///
-/// Upstream's hints, `#[kernel(grid_dim = 1d, block_dim = 2d)]`, are accepted and have no effect, as upstream.
+/// Upstream's hints, `#[kernel(grid_dim = 1d, block_dim = 2d)]`, are accepted and have no effect, as in upstream.
 #[proc_macro_attribute]
 pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(hints.into(), item.into()).into()
@@ -71,7 +71,7 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 /// | `constant` | read-only for kernels, cached, at most 64 KiB | `.const` |
 /// | `global` | device memory, where statics live by default: no effect | `.global` |
 ///
-/// rustc does not support address spaces. For `nvptx64` the attribute therefore marks the static with the link section
+/// rustc does not support address spaces. For `nvptx64`, the attribute therefore marks the static with the link section
 /// `.shared` or `.constant`, which `cuda_builder` turns into the address space (PTX ISA §5.1). A build without this
 /// step would leave the static in global memory, where all blocks share one copy. For any other target, the attribute
 /// has no effect.

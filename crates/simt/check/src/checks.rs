@@ -90,8 +90,8 @@ pub enum Extra {
     /// Uses of barriers that CUDA allows but that are suspicious: threads that end before a barrier at which other
     /// threads of their block wait, and warps that wait at different copies of one source barrier.
     Barriers,
-    /// Only races by the rules of PTX, in which volatile accesses are relaxed atomic accesses. In CUDA C++ and Rust,
-    /// volatile accesses are not atomic.
+    /// The race rules of PTX, in which volatile accesses are relaxed atomic accesses. Without this option, the rules of
+    /// CUDA C++ and Rust apply, in which volatile accesses are not atomic.
     PtxVolatile,
     /// Hints about synchronization: fences, scopes and barriers that could be weaker. This option runs the launch many
     /// times.
@@ -124,8 +124,8 @@ impl Extra {
     }
 }
 
-/// A set of checks and options. Its text form is their names with commas between them, `all` or `none`. The name of an
-/// [`Extra`] also enables the check that it belongs to: `all,leaks`.
+/// A set of checks and options. Its text form is `all`, `none`, or a comma-separated list of names. The name of an
+/// [`Extra`] also enables the check that the option belongs to: `all,leaks`.
 ///
 /// ```
 /// use simt_check::{Check, Checks};

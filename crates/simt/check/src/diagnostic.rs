@@ -57,7 +57,7 @@ pub struct Diagnostic {
     /// Whether the diagnostic is a warning instead of an error.
     is_warning: bool,
     title: String,
-    /// The place and its label.
+    /// The place of the error and its label.
     at: Option<(Spot, String)>,
     /// The place and label of the other access or thread.
     other: Option<(Spot, String)>,
@@ -67,7 +67,7 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// Returns one diagnostic for each pair of source lines and each kind of finding. Findings at several instructions
-    /// from the same lines share a diagnostic.
+    /// that were compiled from the same lines share a diagnostic.
     pub fn of_findings<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
         let mut findings: Vec<&Finding> = findings.into_iter().collect();
         // Findings of other checks often explain why a value was never written.
@@ -259,7 +259,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns the diagnostic as text. Without labels, notes carry their text.
+    /// Returns the diagnostic as text. Without labels, the notes contain the text of the labels.
     fn drawn(&self, style: Style, with_labels: bool) -> String {
         let wrap = |text: &str, indent: usize| cut(text, style.width.saturating_sub(indent));
         let title = match self.check.map(Check::name) {

@@ -37,20 +37,20 @@ pub struct Finding {
     /// The source line to look at: file and line, if the PTX contains them.
     #[serde(serialize_with = "with_colon")]
     pub source: Option<(String, u32)>,
-    /// The column in that line, in bytes from 1; 0 if the PTX contains no column.
+    /// The column in the source line, in bytes from 1; 0 if the PTX contains no column.
     pub column: u32,
-    /// The frames of library code between the instruction and that line, innermost first. The line is in the user's
-    /// code if there is any.
+    /// The frames of library code between the instruction and the source line, innermost first. If any frame is in the
+    /// user's code, the source line is in the user's code.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_places")]
     pub library: Vec<Frame>,
     /// The line of the PTX, starting at 1.
     pub ptx_line: u32,
-    /// The text of that line.
+    /// The text of the PTX line.
     #[serde(skip)]
     pub ptx: String,
     /// The block of the thread that was seen first.
     pub block: [u32; 3],
-    /// The coordinates of that thread in its block.
+    /// The coordinates of the same thread in its block.
     pub thread: [u32; 3],
     /// The address in its address space; `None` if the finding is not about an address.
     pub address: Option<u64>,
@@ -73,11 +73,11 @@ pub struct OtherParty {
     /// The source line, as in [`Finding::source`].
     #[serde(serialize_with = "with_colon")]
     pub source: Option<(String, u32)>,
-    /// The column in that line, as in [`Finding::column`].
+    /// The column in the source line, as in [`Finding::column`].
     pub column: u32,
     /// The line of the PTX.
     pub ptx_line: u32,
-    /// The text of that line.
+    /// The text of the PTX line.
     #[serde(skip)]
     pub ptx: String,
     /// The block of the thread.
@@ -137,9 +137,9 @@ pub(super) struct ThreadAtSite {
 /// A finding before its places are looked up in the text.
 #[derive(Debug, Clone)]
 pub(super) struct RawFinding {
-    /// What is wrong, as [`Finding::what`].
+    /// What is wrong, as in [`Finding::what`].
     pub(super) what: String,
-    /// As [`Finding::action`].
+    /// The action of the thread, as in [`Finding::action`].
     pub(super) action: Option<String>,
     /// The usual fix, with placeholders for the names of functions: see [`Language::fill`].
     pub(super) help: Cow<'static, str>,
@@ -161,7 +161,7 @@ pub(super) struct Findings {
     found: Vec<Found>,
     /// The indices of the findings, by kind, by the places in the text, and by the active calls.
     known: HashMap<(&'static str, Site, Option<Site>, u64), usize>,
-    /// The number of occurrences of findings that are not kept.
+    /// The number of occurrences of findings that are not recorded.
     left_out: u64,
     /// The active calls of the current warp.
     calls: RefCell<Arc<WarpCalls>>,

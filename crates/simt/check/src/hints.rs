@@ -1,10 +1,10 @@
 //! Hints about excess synchronization: fences, scopes and barriers that could be weaker ([`Extra::Weaker`]).
 //!
-//! The launch first runs twice with only the check `race`. Then it runs once for each fence, scope and barrier: the
-//! clocks of `race` treat this instruction as weaker, and the simulator executes it unchanged. If no accesses lose
-//! their order, the instruction becomes a hint and stays weaker in the following runs. So if one of two barriers
-//! suffices, only one is reported as unnecessary. The changes of each run are undone. [`trial`](super::race::trial)
-//! describes a run.
+//! The launch first runs twice with only the check `race`. Then it runs once for each fence, scope and barrier. In such
+//! a run, the clocks of `race` treat this one instruction as weaker, but the simulator executes it unchanged. If no
+//! accesses lose their order, the instruction becomes a hint and stays weaker in the following runs. So if one of two
+//! barriers suffices, only one is reported as unnecessary. The changes of each run are undone.
+//! [`trial`](super::race::trial) describes a run.
 //!
 //! ScopeAdvice does this on GPUs (Nayak and Basu, "Over-synchronization in GPU Programs", MICRO 2024). ScopeAdvice
 //! instruments machine code, and infers from the accesses which scope each operation needs. simt instead recomputes the
@@ -13,8 +13,9 @@
 //!
 //! # What it can miss
 //!
-//! - Another launch, other data or another order of the threads may need the instruction: `LADDER_SCHEDULES` tries more
-//!   orders. A race that the check `race` misses is also missed here.
+//! - With other data, in another launch or in another order of the threads, the program may need an instruction that a
+//!   hint calls unnecessary. `LADDER_SCHEDULES` tries more orders. A race that the check `race` misses is also missed
+//!   here.
 //! - Accesses by the host, another GPU or another kernel during the launch are unknown. A smaller scope than `.sys` is
 //!   always considered enough.
 //! - The effects of a full fence beyond happens-before. A fence between a store and a load of another location is not
@@ -41,9 +42,9 @@ use simt::observe::{FenceKind, Order, Scope, Semantics, Site};
 use simt::run::{Launch, Position, SavedState, Schedule, Simulator};
 use simt::warp::Warp;
 
-/// The maximum number of source places that are tried.
+/// The maximum number of source places whose instructions are tried in a weaker form.
 const MAX_PLACES: usize = 64;
-/// The minimum number of random orders that are tried.
+/// The minimum number of random orders in which the launch is tried.
 const MIN_ORDERS: u32 = 2;
 
 /// The kinds of synchronization that could be weaker.
@@ -186,7 +187,8 @@ fn not_tried(why: &str) -> String {
     format!("weaker: nothing was tried: {why}")
 }
 
-/// Returns why a launch cannot be judged because it does something that `race` does not check, or `None` otherwise.
+/// Returns the reason why a launch cannot be judged: it does something that `race` does not check. Returns `None` if
+/// the launch can be judged.
 fn unsupported(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
     let is_texture = |inst: &Inst| matches!(inst.op, Op::Memory(Memory::Texture(_)));
     if launch.blocks.is_some() {

@@ -1,9 +1,9 @@
 //! Sanitizers for kernels on the simulator [`simt`]: accesses outside their object, reads of memory that no thread has
 //! written, data races, and wrong synchronization.
 //!
-//! [`Checks::launch`] runs a kernel with the given [`Checks`] and returns [`Finding`]s. A finding is one place or a
-//! pair of places in the kernel, with the number of times that it was seen. [`diagnostic`] formats findings and faults
-//! for people. A sanitized launch runs on one host thread.
+//! [`Checks::launch`] runs a kernel with the given [`Checks`] and returns [`Finding`]s. A finding describes an error at
+//! one place or at a pair of places in the kernel, with the number of times that the error was seen. [`diagnostic`]
+//! formats findings and faults for people. A sanitized launch runs on one host thread.
 //!
 //! A sanitized launch skips the accesses that would end a launch without sanitizers: out-of-bounds accesses, misaligned
 //! accesses and writes to constants. Each skipped access is a finding, whichever checks are enabled, and the launch
@@ -86,8 +86,8 @@ impl Checks {
     }
 
     /// Runs a kernel as [`Checks::launch`] does. Before that, runs the kernel in `orders` random orders of blocks,
-    /// warps and lanes, and undoes the changes of these runs. In these runs, `race` and `sync` can find errors that
-    /// only another order shows. A kernel that waits for the host waits in each run.
+    /// warps and lanes, and undoes the changes of these runs. In these runs, `race` and `sync` can find errors that do
+    /// not occur in the usual order. A kernel that waits for the host waits in each run.
     pub fn launch_in_orders(self, simulator: &mut Simulator, launch: &Launch<'_>, orders: u32) -> Sanitized {
         let hints = hints::hints(simulator, launch, self, orders);
         let mut sanitized = self.without_extra(Extra::Weaker).try_orders(simulator, launch, orders);

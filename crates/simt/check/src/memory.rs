@@ -79,7 +79,7 @@ pub(super) struct Memory {
     facts: Arc<LaunchFacts>,
     findings: Findings,
     provenance: Arc<Provenance>,
-    /// The objects of each source, by its number.
+    /// The objects of each source, by the source's number.
     objects: Vec<Vec<Object>>,
     /// The address and size of the module's variables, by their numbers.
     variables: HashMap<u64, (u64, u64)>,
@@ -254,7 +254,7 @@ impl Memory {
         }
     }
 
-    /// Checks that an accessed part of a tensor is within the object that the tensor map's address belongs to.
+    /// Checks that an accessed part of a tensor is within the object to which the tensor map points.
     fn check_tensor(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, base: u64) {
         let Some(place) = places.find(Space::Global, base) else { return };
         let address = access.addresses[access.mask.trailing_zeros() as usize % LANES];
@@ -322,7 +322,8 @@ impl Memory {
 
 impl Checker for Memory {
     fn allocated(&mut self, address: u64, _bytes: u64) {
-        // These are the program's variables that live as long as the launch, in the order of their numbers.
+        // The events are for the program's variables that live as long as the launch, in the order of the variables'
+        // numbers.
         let number = self.facts.function.program().variables.get(self.placed_count);
         if let Some(number) = number.copied() {
             self.place(number as usize, address);

@@ -189,7 +189,7 @@ pub(super) fn end(
     if skipped.left_out > 0 {
         let listed = skipped.faults.len();
         notes.push(format!(
-            "{listed} different skipped accesses are listed; the others were seen {} times",
+            "{listed} different skipped accesses are listed; others were skipped {} times",
             skipped.left_out
         ));
     }

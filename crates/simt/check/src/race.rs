@@ -6,8 +6,9 @@
 //! ThreadSanitizer do. Each warp has a clock. Each thread knows a clock of every other thread: accesses of the other
 //! thread up to that clock happened before the next access of this thread. Barriers, `__syncwarp()`, releases and
 //! acquires transfer this knowledge ([`threads`], [`clocks`], [`locations`]), limited by their scopes. The last
-//! accesses to each byte are kept ([`shadow`], [`words`]). A new access is compared with the kept accesses that its
-//! thread does not know ([`actor`]). So a finding does not depend on which of two unordered accesses runs first.
+//! accesses to each byte are recorded ([`shadow`], [`words`]). A new access is compared with the recorded accesses that
+//! its thread does not know about ([`actor`]). So a finding does not depend on which of two unordered accesses runs
+//! first.
 //!
 //! Two rules go beyond the memory model of PTX. Volatile accesses are not atomic unless threads spin on the memory
 //! ([`patterns`]). Critical sections are compared in both orders ([`locks`]). docs/sanitizers.md describes these rules.
@@ -84,7 +85,7 @@ pub(super) struct Race {
     max_bytes: u64,
     /// The number of bytes in use.
     used_bytes: u64,
-    /// Whether the maximum was reached.
+    /// Whether `max_bytes` has been reached.
     is_full: bool,
     /// The blocks of the cluster that started last.
     cluster: Arc<[u64]>,
@@ -226,7 +227,7 @@ impl Checker for Race {
         true
     }
 
-    // Races of an access outside its object are a consequence of the finding of `memory`.
+    // An access outside its object may race, but that is only a consequence of the error that `memory` reports.
     fn skips_outside(&self) -> bool {
         true
     }

@@ -3,7 +3,8 @@
 //! # Algorithm
 //!
 //! The simulator reports a wait from which no thread can continue as a fault, and [`faults`] describes it. The
-//! sanitizer adds errors whose behavior the PTX ISA leaves undefined, although a GPU may continue ("Parallel
+//! The simulator reports a wait from which no thread can continue as a fault, and [`faults`] describes it. The
+//! sanitizer adds errors whose effect the PTX ISA leaves undefined, although a GPU may continue ("Parallel
 //! Synchronization and Communication Instructions"):
 //!
 //! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once
@@ -131,7 +132,7 @@ impl Checker for Sync {
             other: None,
         };
         match *mistake {
-            // The check `init` reports whether the value matters.
+            // If the value matters, the check `init` reports it.
             Mistake::AbsentSource => {}
             Mistake::UnnamedLanes => {
                 self.findings.add("masks", site, None, 1, || {

@@ -89,8 +89,8 @@ impl From<MemoryError> for Failure {
 }
 
 /// Runs the program and returns its exit code: 0 for success, 1 for a fault in the kernel, 2 for invalid PTX or usage.
-/// Errors are written to `err`: as lines in the form of [`print_error`], or as a [`Diagnostic`] if they concern a location
-/// in the kernel. Colors are always written; `out` and `err` must remove them where they are not displayed.
+/// Errors are written to `err`: as lines in the form of [`print_error`], or as a [`Diagnostic`] if they concern a
+/// location in the kernel. Colors are always written; `out` and `err` must remove them if colors cannot be displayed.
 pub fn main(args: impl IntoIterator<Item = OsString>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let arguments = match Arguments::try_parse_from(&args) {

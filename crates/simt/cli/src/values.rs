@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use half::f16;
 
-/// Defines the types of arguments, with the values that a text of each type can express.
+/// Defines the types of arguments. Each row contains the type's variant, the Rust type, and a description of its values
+/// for error messages.
 macro_rules! types {
     ($($variant:ident $ty:ident $range:literal,)*) => {
         /// A type of an argument.
@@ -120,7 +121,7 @@ impl Type {
         let bad = |error| format!("cannot read {shown}: {error}");
         let file = File::open(path).map_err(bad)?;
         let length = file.metadata().map_err(bad)?.len();
-        // A device file may be endless, and its length is 0.
+        // A device file may be endless, although its reported length is 0.
         let mut found = Vec::new();
         file.take(wanted as u64 + 1).read_to_end(&mut found).map_err(bad)?;
         match found.len() {

@@ -89,8 +89,8 @@ impl Observer for Coalescing {
     }
 }
 
-/// Runs a kernel and returns the uncoalesced source lines, worst first. Their accesses touch more than `limit` times as
-/// many sectors as their bytes fill.
+/// Runs a kernel and returns the uncoalesced source lines, worst first: the lines whose accesses touch more than
+/// `limit` times the number of sectors that their bytes fill.
 ///
 /// # Errors
 /// Returns the errors of [`Simulator::launch_observed`].

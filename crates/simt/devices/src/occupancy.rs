@@ -81,7 +81,7 @@ pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
     let shared = [usage.shared_bytes, block.dynamic_shared, limits.shared_reserved];
     let shared = shared.into_iter().map(u64::from).sum::<u64>();
     let shared = shared.next_multiple_of(u64::from(limits.shared_unit));
-    // The number of blocks if only one resource were limited; `None` if the kernel does not use the resource.
+    // Each of these is the number of blocks if only that resource were limited; `None` if the kernel does not use it.
     let by_warps = match block.threads > limits.threads_per_block {
         true => 0,
         false => limits.warps / warps,

@@ -32,7 +32,7 @@ pub struct Latencies {
     /// From the last arrival at an mbarrier until the threads that wait for it continue.
     #[serde(default)]
     pub mbarrier: u32,
-    /// The tensor-core time of a `wgmma` group in addition to its products.
+    /// The tensor-core time of a `wgmma` group in addition to the time of its products.
     #[serde(default)]
     pub wgmma_group: u32,
     /// The additional latency of a bulk copy from memory, compared with a load from memory.

@@ -1,4 +1,4 @@
-//! Bit-for-bit comparison of two answers.
+//! Compares the answers of a GPU and of `simt` bit for bit.
 
 use crate::generate::Instance;
 use crate::plan::{Answers, Plan};

@@ -24,9 +24,9 @@ pub enum Elements {
     Any,
     /// 32-bit integers, half of them small.
     Sums,
-    /// Indices of the elements of a sparse matrix: two of four.
+    /// Indices of the stored elements of a sparse matrix: two of every four.
     TwoOfFour,
-    /// Indices of the elements of a sparse matrix: one of two.
+    /// Indices of the stored elements of a sparse matrix: one of every two.
     OneOfTwo,
 }
 

@@ -3,7 +3,7 @@
 use crate::abi::{platform, report};
 use crate::gpu::{queue, sanitize, state};
 
-/// Waits for all launches of the process, and reports the findings.
+/// Waits for all launches of the process and reports the findings.
 fn conclude() {
     let Some(driver) = state::started() else { return };
     let sanitizer = &driver.sanitizer;

@@ -155,7 +155,7 @@ const EMPTY: Function = Function(std::ptr::null());
 /// The last slot of a table without a size.
 const END: Function = Function(std::ptr::null());
 
-/// Reports a call of a slot that no recorded program calls. Slot 0 stands for any slot.
+/// Reports a call to a slot that no recorded program calls. Slot 0 stands for any slot.
 extern "C" fn unknown<const TABLE: usize, const SLOT: usize>() -> u32 {
     let slot = if SLOT == 0 { "a slot".to_owned() } else { format!("slot {SLOT}") };
     let what = format!("{slot} of the runtime's table {}", TABLES[TABLE].name);

@@ -34,7 +34,7 @@ struct Gpus {
     /// The primary contexts, indexed by device number.
     contexts: Vec<Arc<Context>>,
     threads: usize,
-    /// The device that all of them imitate; `None` for the default device.
+    /// The device that all devices of the group imitate; `None` for the default device.
     description: Option<Description>,
     /// Held by the thread that calls the driver. An error of a driver applies to all of its devices.
     turn: Mutex<()>,
@@ -144,7 +144,7 @@ impl Gpus {
     }
 }
 
-/// Directs this thread's driver calls to a private device, and makes that device's context current. Other threads that
+/// Directs this thread's driver calls to a private device and makes that device's context current. Other threads that
 /// call the same driver wait until this value is dropped.
 struct EnteredGpu {
     previous: Option<&'static Driver>,

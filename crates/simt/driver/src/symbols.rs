@@ -59,7 +59,7 @@ pub fn function(symbol: &str) -> Option<Function> {
 /// The CUDA version of symbols that no program can find by name.
 const NEVER: i32 = 99_999;
 
-/// For each name, the CUDA versions since which it means a symbol, oldest first.
+/// For each name, the symbols that the name has meant, each with the first CUDA version of that meaning, oldest first.
 static VERSIONS: LazyLock<HashMap<&str, Vec<(i32, String)>>> = LazyLock::new(|| {
     let lines = include_str!("names.txt").lines().filter(|line| !line.starts_with('#'));
     let read = |line: &'static str| {

@@ -75,7 +75,7 @@ pub enum Kind {
     Sides,
     /// `offset`: offsets in a texture, or a depth to compare with.
     Offset,
-    /// `frag`: registers with a matrix, or the corresponding operand of `wgmma`.
+    /// `frag`: registers that hold a matrix, or the corresponding operand of `wgmma`.
     Fragment,
     /// `coords`: a tensor map with coordinates.
     Coordinates,
@@ -114,7 +114,7 @@ impl Kind {
         })
     }
 
-    /// Returns the type of such an operand of the opcode with these words, or `None` for a kind without a type.
+    /// Returns the type of an operand of this kind in the opcode with these words, or `None` for a kind without a type.
     #[must_use]
     pub fn ty<'w>(self, words: &[&'w str]) -> Option<&'w str> {
         let mut types = words[1..].iter().copied().filter(|word| is_type(word));

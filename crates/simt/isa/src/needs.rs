@@ -55,13 +55,13 @@ impl Needs {
         Self { version: self.version.max(other.version), target: self.target.max(other.target) }
     }
 
-    /// Returns whether a module declares a PTX version that has the instruction.
+    /// Returns whether a module declares a PTX version that includes the instruction.
     #[must_use]
     pub fn has_version(&self, module: &Module<'_>) -> bool {
         module.version >= self.version
     }
 
-    /// Returns whether a module declares a target that has the instruction.
+    /// Returns whether a module declares a target that supports the instruction.
     #[must_use]
     pub fn has_target(&self, module: &Module<'_>) -> bool {
         module.target.iter().any(|target| self.target.is_met_by(target))
@@ -79,7 +79,7 @@ impl Target {
         Some(Self { number: number.parse().ok()?, reach })
     }
 
-    /// Returns whether a module's target, such as `sm_90a`, has the instruction.
+    /// Returns whether a module's target, such as `sm_90a`, supports the instruction.
     fn is_met_by(self, target: &str) -> bool {
         let Some(target) = ["sm_", "compute_"].iter().find_map(|prefix| target.strip_prefix(prefix)) else {
             return false;
@@ -94,7 +94,7 @@ impl Target {
     }
 }
 
-/// The first target that has the instruction: `sm_90a`.
+/// The first target that supports the instruction: `sm_90a`.
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suffix = if self.reach == Reach::Later { "" } else { "a" };

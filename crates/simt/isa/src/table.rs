@@ -94,7 +94,7 @@ struct Line {
     rules: Vec<&'static str>,
 }
 
-/// The lines of one name.
+/// The lines of the table that define one name.
 #[derive(Debug, Default)]
 pub(crate) struct Entry {
     name: &'static str,
@@ -171,7 +171,7 @@ pub fn rows() -> Vec<Row> {
     lines.flat_map(|line| line.names.split('|').map(|name| line.row(name))).collect()
 }
 
-/// Returns the lines of an opcode, which can be given with or without its modifiers.
+/// Returns the table's lines for an opcode, which can be given with or without its modifiers.
 pub(crate) fn entry(opcode: &str) -> Option<&'static Entry> {
     ENTRIES.get(opcode.split('.').next()?)
 }

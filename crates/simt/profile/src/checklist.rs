@@ -101,7 +101,7 @@ pub enum Better {
     More,
 }
 
-/// The file of the checklist.
+/// The contents of `checklist.toml`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {

@@ -67,7 +67,7 @@ impl Counter {
         }
     }
 
-    /// Computes the number from these metrics. It is 0 if the divisor is 0.
+    /// Computes the number from these metrics. The number is 0 if the divisor is 0.
     fn of(self, metrics: &[Metric]) -> f64 {
         let (sum, by) = self.metrics();
         let sum_of = |names: &[&str]| -> f64 {
@@ -110,7 +110,7 @@ impl CountedLaunch {
         Self { function, counters }
     }
 
-    /// Returns the number of a counter.
+    /// Returns the value of a counter for the whole launch.
     pub fn of(&self, counter: Counter) -> f64 {
         counter.of(&self.counters.all().metrics())
     }

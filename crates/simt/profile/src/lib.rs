@@ -1,4 +1,5 @@
-//! Explains launches: what a kernel's launch did, how long a GPU would take for it, what bounds it, and what helps.
+//! Explains launches: what a kernel did, how long a GPU would take, which resource bounds the launch, and which
+//! optimization helps.
 //!
 //! A launch is a [`simt::Launch`] on a simulator. It can come from a PTX file, a test, a program that uses simt's
 //! driver, or a rung of a ladder. [`record`] runs it once and returns a [`LaunchProfile`]:

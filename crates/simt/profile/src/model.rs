@@ -67,8 +67,8 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// Close to the values that `lab predict reduce --against results/h100/run.jsonl --calibrate` finds for the times
-    /// of 2026-11-22. The `issue_share` that it finds fits the other ladders less well.
+    /// These constants are close to those found by `lab predict reduce --against results/h100/run.jsonl --calibrate`
+    /// for the times of 2026-11-22. The `issue_share` found by this command fits the other ladders less well.
     pub const CALIBRATED: Self =
         Self { memory_share: 0.907, issue_share: 0.905, write_cost: 1.75, start_cycles: 1725.0, norm: 5.2 };
 }

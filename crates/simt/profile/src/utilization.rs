@@ -18,7 +18,7 @@ const PROBLEM_BYTES: &str = "problem_bytes";
 /// Expressions of the fields of [`Utilization`], by name.
 type Fields = BTreeMap<String, Expression>;
 
-/// The file of the expressions.
+/// The contents of the TOML file that defines the expressions.
 #[derive(Deserialize)]
 struct File {
     both: Fields,

@@ -232,22 +232,22 @@ const AT_WORK: f64 = 0.5;
 const MANY_CONFLICTS: f64 = 0.25;
 /// If more than this share of wavefronts is due to atomics, there are many atomics.
 const MANY_ATOMICS: f64 = 0.5;
-/// Data that moves more often than this could be kept on chip.
+/// Data that moves more often than this number of times could be kept on chip.
 const MOVED_AGAIN: f64 = 2.0;
 
 /// Returns the resource that bounds a launch. Returns `None` if the utilization of every resource is unknown.
 ///
-/// The bounding resource is the resource nearest to its limit, if it reaches [`NEAR`]. If several resources are nearly
-/// equally near, the first one in this order is reported: DRAM, L2, the L2's atomics, tensor pipe, L1, shared memory,
-/// special functions and FP64, FP32 pipe, issue slots. FP32 instructions take issue slots too, so the pipe is reported
-/// if both are near. The tensor pipe precedes shared memory, which supplies its operands. Shared memory is a part of
-/// the L1, and is reported if it has most of the L1's traffic. If no resource reaches [`NEAR`], latency bounds the
-/// launch. The cause is barriers if warps spend their time there, too few warps if the occupancy is low, and otherwise
-/// each warp's accesses.
+/// The bounding resource is the resource nearest to its limit, if its utilization reaches [`NEAR`]. If several
+/// resources are about equally near to their limits, the first one in this order is reported: DRAM, L2, the L2's
+/// atomics, tensor pipe, L1, shared memory, special functions and FP64, FP32 pipe, issue slots. FP32 instructions take
+/// issue slots too, so the FP32 pipe is reported if both are near their limits. The tensor pipe precedes shared memory,
+/// which supplies its operands. Shared memory is a part of the L1, and is reported if it causes most of the L1's
+/// traffic. If no resource reaches [`NEAR`], latency bounds the launch. The cause is barriers if warps spend their time
+/// there, too few warps if the occupancy is low, and otherwise each warp's accesses.
 ///
-/// Bank conflicts take precedence over shared memory and latency under two conditions: shared memory spends a quarter of
-/// the time on them, and warps do not spend more time at barriers. A warp waits for all wavefronts of its request, even if shared
-/// memory itself has time left.
+/// Bank conflicts take precedence over shared memory and latency under two conditions: shared memory spends a quarter
+/// of the time on them, and warps do not spend more time at barriers. A warp waits for all wavefronts of its request,
+/// even if shared memory itself has time left.
 pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [

@@ -17,7 +17,7 @@ pub struct Watch {
     /// The kernel's resource usage as reported by `ptxas`. If it is `None`, registers are assumed not to limit the
     /// number of blocks, and static shared memory is taken from the PTX.
     pub usage: Option<Usage>,
-    /// The memory to whose channels and banks requests are mapped.
+    /// The memory that maps requests to channels and banks.
     pub dram: Dram,
     /// The buffers that figures name and that count as the launch's data: the first address and the size in bytes of
     /// each. If it is `None`, the buffers to which the arguments point are used.

@@ -28,16 +28,16 @@ impl Span {
 /// A whole module (PTX ISA §5, "State Spaces, Types, and Variables"; §11, "Directives").
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Module<'a> {
-    /// `.version 7.8` is (7, 8).
+    /// The version: (7, 8) for `.version 7.8`.
     pub version: (u32, u32),
-    /// `.target sm_75, debug` is `["sm_75", "debug"]`.
+    /// The targets: `["sm_75", "debug"]` for `.target sm_75, debug`.
     pub target: Vec<&'a str>,
-    /// `.address_size`, or 32 by default.
+    /// The number in `.address_size`, or 32 by default.
     pub address_size: u32,
     /// `.file` directives: number and name. An octal number such as `\303` in the name is a byte of a non-ASCII
     /// character.
     pub files: Vec<(u32, Cow<'a, str>)>,
-    /// Variables of the module's scope, in order.
+    /// The module-scope variables, in order.
     pub variables: Vec<Variable<'a>>,
     /// Entries and functions in order, including declarations.
     pub functions: Vec<Function<'a>>,
@@ -103,8 +103,8 @@ pub struct Variable<'a> {
     pub linkage: Linkage,
     /// The state space.
     pub space: Space,
-    /// `.align`, in bytes. An alignment after `.ptr` is not kept, because it is the alignment of the memory that the
-    /// parameter points to.
+    /// `.align`, in bytes. An alignment after `.ptr` is not recorded, because it is the alignment of the memory that
+    /// the parameter points to.
     pub align: Option<u32>,
     /// The element type without the dot: `b8`, `f32`, `pred`.
     pub ty: &'a str,
@@ -206,7 +206,7 @@ pub enum Statement<'a> {
         /// The place of the directive.
         at: At,
     },
-    /// A variable of the body's scope: `.shared`, `.local`, `.param`, `.const`, `.global`.
+    /// A variable in the scope of the body: `.shared`, `.local`, `.param`, `.const`, `.global`.
     Variable(Variable<'a>),
     /// An instruction.
     Instruction(Instruction<'a>),
@@ -268,7 +268,7 @@ pub struct Loc {
 /// `@!%p1 ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1+16];`
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instruction<'a> {
-    /// `@%p` or `@!%p`.
+    /// The guard: `@%p` or `@!%p`.
     pub guard: Option<Guard<'a>>,
     /// The opcode as written, including dots: `ld.global.v4.f32`, `st.shared::cta.b32`.
     pub opcode: &'a str,

@@ -81,7 +81,7 @@ impl<'a> Cursor<'a> {
                     if !align.is_power_of_two() {
                         return Err(self.error(at, format!("an alignment of {align} is not a power of two")));
                     }
-                    // After `.ptr`, it is the alignment of the memory that the parameter points to.
+                    // After `.ptr`, `.align` is the alignment of the memory that the parameter points to.
                     head.align = if head.is_pointer { head.align } else { Some(align) };
                 }
                 ".v2" | ".v4" | ".v8" if head.ty.is_empty() => {

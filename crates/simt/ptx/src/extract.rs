@@ -58,7 +58,7 @@ pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option
     Some(out)
 }
 
-/// Returns the items that an entry mentions, and the items that these mention.
+/// Returns the items that an entry mentions, directly or through other items.
 fn needed(outline: &Outline<'_>, entry: &str) -> BTreeSet<usize> {
     let mut needed = BTreeSet::new();
     let mut open = outline.named(entry).to_vec();

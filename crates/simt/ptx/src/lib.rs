@@ -11,8 +11,8 @@
 //! instruction needs no change here. The crate must not depend on devices, kernels, ladders or any kind of display. It
 //! takes linear time and memory, borrows from the text, and returns a tree or a [`ParseError`] for any text.
 //!
-//! [`parse`] does not accept some parts of PTX that no CUDA compiler writes: registers of the module's scope,
-//! initializers of samplers, numbered names (`x<4>`) for anything but registers, and blanks inside an opcode.
+//! [`parse`] does not accept some parts of PTX that no CUDA compiler writes: module-scope registers, sampler
+//! initializers, numbered names (`x<4>`) for anything but registers, and blanks inside an opcode.
 
 pub mod ast;
 mod constant;

@@ -15,7 +15,7 @@ pub struct Place<'a> {
     pub column: u32,
 }
 
-/// A function that an instruction comes from, and the place in it.
+/// A function that an instruction comes from, and the place of the instruction or call in this function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFrame<'a> {
     /// The mangled name of the function; `None` if the text does not contain it.
@@ -66,8 +66,8 @@ impl<'a> Function<'a> {
     /// which it was inlined, innermost first. `text` must be the text of the module.
     ///
     /// Without a comment (see [`Loc::inlined_through`]), the `.loc` of each call names the next call in the chain. The
-    /// `.loc` of a call is the last earlier one with the place that `inlined_at` names (PTX ISA, "Debugging Directives:
-    /// .loc").
+    /// `.loc` of a call is the last earlier `.loc` with the place that `inlined_at` names (PTX ISA, "Debugging
+    /// Directives: .loc").
     #[must_use]
     pub fn inline_chain(&self, module: &Module<'a>, loc: &Loc, text: &'a str) -> Vec<SourceFrame<'a>> {
         let name = |loc: &Loc| module.debug_string(loc.function_name?.of(text).trim());

@@ -1,4 +1,4 @@
-//! The module's scope (PTX ISA §11, "Directives").
+//! Parses module-scope directives (PTX ISA §11, "Directives").
 
 use std::borrow::Cow;
 
@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Parses one directive of the module's scope.
+    /// Parses one module-scope directive.
     fn item(&mut self) -> Parsed<()> {
         const WHAT: &str = "a function, a variable or another directive";
         if self.token != Token::Directive {
@@ -184,7 +184,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Parses `.maxntid 128, 1, 1`, `.noreturn` or `.attribute(.unified(1, 2))`. For the last form, only the name is
-    /// kept.
+    /// recorded.
     fn function_directive(&mut self) -> Parsed<(&'a str, Vec<u64>)> {
         let name = &self.word[1..];
         if name == "attribute" {

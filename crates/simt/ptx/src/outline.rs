@@ -17,7 +17,7 @@ use super::token::Token;
 
 /// A text with the items at its top level.
 ///
-/// Any text has an outline. Unknown items are left out, and [`Outline::is_divisible`] returns whether there are any.
+/// Any text has an outline. Unknown items are left out, and [`Outline::is_divisible`] is then false.
 #[derive(Clone, Debug)]
 pub struct Outline<'a> {
     text: Cow<'a, str>,
@@ -173,8 +173,8 @@ impl<'a> Outline<'a> {
 
 /// Returns the number of line breaks in a text.
 pub(super) fn breaks(text: &str) -> usize {
-    // The text is counted in chunks whose count fits in a byte, so that the compiler can vectorize the loop: this is
-    // twenty times as fast.
+    // Line breaks are counted in chunks whose count fits in a byte, so that the compiler can vectorize the loop. This
+    // makes the loop twenty times as fast.
     let in_chunk = |chunk: &[u8]| chunk.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
     let chunks = text.as_bytes().chunks(usize::from(u8::MAX));
     chunks.map(|chunk| usize::from(in_chunk(chunk))).sum()

@@ -1,4 +1,4 @@
-//! Queries on the tree that many tools need: the instructions of a function, the parts of an opcode.
+//! Queries on the tree that many tools need: the instructions of a function, and the parts of an opcode.
 
 use std::collections::HashSet;
 

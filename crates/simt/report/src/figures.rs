@@ -51,15 +51,16 @@ const LINES: usize = 8;
 const ROWS: usize = 12;
 
 /// Returns the figure of this kind with the most wavefronts or sectors, shortened to fit next to a verdict. For a
-/// launch without such a figure, returns the figure of its accesses or its source. Returns `None` if the warp does
-/// nothing that is drawn.
+/// launch without such a figure, returns the figure of its accesses or its source. Returns `None` if no figure of these
+/// kinds can be drawn.
 pub fn worst(recording: &Recording, kind: &str, files: &mut SourceFiles) -> Option<Sourced> {
     let draw = |name: &str| {
         let drawing = DRAWINGS.iter().find(|drawing| drawing.name == name)?;
         (drawing.draw)(recording).into_iter().max_by_key(cost)
     };
     let mut figure = [kind, "access", "source"].into_iter().find_map(draw)?;
-    // The last grid of a banks figure shows the wavefronts. For other figures, the first grid shows most.
+    // The last grid of a banks figure shows the wavefronts. For other figures, the first grid is the most important
+    // one.
     let grids = std::mem::take(&mut figure.grids);
     figure.grids =
         if kind == "banks" { grids.into_iter().last() } else { grids.into_iter().next() }.into_iter().collect();

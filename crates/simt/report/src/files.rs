@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHasher;
 
 /// Writes a file atomically: the file has either its old or its new contents. If the path is a symbolic link, its
-/// target is written. Permissions are kept.
+/// target is written. Permissions are preserved.
 ///
 /// # Errors
 /// Returns an error when no temporary file can be written next to the file, or when the temporary file cannot be

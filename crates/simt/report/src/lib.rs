@@ -1,5 +1,5 @@
-//! Explanations of launches for people, as a page, JSON or CSV. They show the work of each kernel of a program, the
-//! reasons for its time, and what helps.
+//! Explanations of launches for people, as a page, JSON or CSV. An explanation shows the work of each kernel of a
+//! program, the reasons for its time, and the optimizations that help.
 //!
 //! - [`Report`] runs the launches of a program, and writes their explanations by [`profile`] to a file. simt's driver
 //!   (`LADDER_PROFILE`) and tests (`SIMT_TEST_REPORT`) use it.

@@ -20,7 +20,7 @@ use crate::launch::{LaunchRecord, Section};
 use crate::sources::SourceFiles;
 use crate::{csv, files, page};
 
-/// The maximum numbers of explained launches, listed kernels and kept messages.
+/// The maximum numbers of explained launches, listed kernels and recorded messages.
 const MOST_EXPLAINED: usize = 200;
 const MOST_KERNELS: usize = 2000;
 const MOST_MESSAGES: usize = 100;
@@ -63,7 +63,8 @@ impl Form {
     }
 }
 
-/// Returns a kernel's use of a multiprocessor of an architecture, if a tool that knows it is installed.
+/// Returns the resources of a multiprocessor that a kernel uses on an architecture, or `None` if no tool that reports
+/// them is installed.
 pub type UsageOf = fn(&Function, &str) -> Option<devices::occupancy::Usage>;
 
 /// The report of a program. It runs the program's launches, and explains the first launch of each kernel and geometry.
@@ -76,8 +77,8 @@ pub struct Report {
     program: String,
     /// The device for which times are predicted.
     device: Description,
-    /// For each kernel and geometry, the first launch is explained, and after it one of every `every` launches; 0 for
-    /// only the first.
+    /// The first launch of each kernel and geometry is explained, and then one of every `every` further launches. With
+    /// 0, only the first launch is explained.
     every: u64,
     usage: UsageOf,
     state: Mutex<State>,
@@ -181,7 +182,7 @@ impl Report {
         done
     }
 
-    /// Keeps a message of the driver, such as the findings of the sanitizers.
+    /// Records a message of the driver, such as the findings of the sanitizers.
     pub fn message(&self, text: &str) {
         let mut state = self.state();
         if state.messages.len() < MOST_MESSAGES {

@@ -47,7 +47,7 @@ pub enum Op {
     Warp(Warp),
     /// Executed by the lanes of a warp together: tensor cores, and matrices in memory.
     Matrix(Box<Matrix>),
-    /// A branch to `target`; the guard selects the lanes that jump. These lanes reconverge with the others at
+    /// A branch to `target`; the guard selects the lanes that jump. These lanes reconverge with the other lanes at
     /// `reconverge`.
     Branch {
         /// The target.

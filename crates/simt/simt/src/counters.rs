@@ -1,9 +1,9 @@
 //! Counters: the metrics that Nsight Compute would show for a launch, and the PTX instructions that the launch
 //! executed.
 //!
-//! Metrics of memory traffic follow the hardware's rules and have Nsight Compute's names. They count the accesses in
-//! the PTX. If `ptxas` keeps a kernel's loads and stores unchanged, requests, sectors and bytes agree exactly.
-//! Wavefronts are those of a GPU on which warps never contend. Instructions and branches are those of the PTX, which
+//! Metrics of memory traffic follow the hardware's rules and use Nsight Compute's names. They count the accesses in the
+//! PTX. If `ptxas` keeps a kernel's loads and stores unchanged, requests, sectors and bytes agree exactly. The number
+//! of wavefronts is that of a GPU on which warps never contend. Instructions and branches are counted in the PTX, which
 //! `ptxas` translates into different instructions.
 //!
 //! ```
@@ -58,7 +58,7 @@ pub use metrics::{Definition, METRICS, Metric, Value};
 pub use sites::SiteCounters;
 
 /// An [`Observer`] that counts the work of a launch. [`Counters::metrics`] returns all [`Metric`]s, and
-/// [`Counters::get`] returns the value of one by name.
+/// [`Counters::get`] returns the value of one metric by name.
 #[derive(Debug, Clone)]
 pub struct Counters {
     program: Arc<Program>,

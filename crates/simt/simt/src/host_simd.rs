@@ -259,8 +259,8 @@ impl HostSimd {
     /// `observe`. `at` is scratch space for addresses.
     ///
     /// # Errors
-    /// Returns an [`AccessFault`] when a lane's address is misaligned, out of bounds, or a write to a read-only state
-    /// space. It is the fault of the lowest such lane. In that case, no lane has accessed memory.
+    /// Returns an [`AccessFault`] when a lane's address is misaligned or out of bounds, or when a lane writes to a
+    /// read-only state space. It is the fault of the lowest such lane. In that case, no lane has accessed memory.
     #[inline(always)]
     pub(crate) fn run_memory(
         &self,

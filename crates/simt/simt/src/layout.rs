@@ -117,12 +117,12 @@ impl<'m> Variables<'m> {
         self.reached.into_iter().collect()
     }
 
-    /// Returns the address of the function of this name.
+    /// Returns the address of the function with this name.
     pub(crate) fn function(&self, name: &str) -> Option<u64> {
         self.memory.functions.get(name).copied()
     }
 
-    /// Returns the location of the module-scope variable of this name.
+    /// Returns the location of the module-scope variable with this name.
     pub(crate) fn module_scope(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
         let variable = *self.memory.by_name.get(name)?;
         Some(self.place(variable))

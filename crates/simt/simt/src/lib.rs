@@ -17,8 +17,8 @@
 //!   sanitizers) and `simt-timing` provide others.
 //!
 //! This crate must not depend on Ladder's concepts (ladders, rungs, problems), on real GPUs and their drivers, or on a
-//! GPU's number of multiprocessors or bandwidth. It measures kernels. A device model in another crate combines these
-//! measurements with the GPU's numbers.
+//! GPU's number of multiprocessors or bandwidth. The crate measures kernels. A device model in another crate combines
+//! these measurements with the GPU's numbers.
 
 pub mod alu;
 pub mod code;

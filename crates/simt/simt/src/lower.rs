@@ -180,7 +180,7 @@ fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lowe
 }
 
 impl<'m> Functions<'m> {
-    /// Returns the number of the function of this name, and adds the function if it is new.
+    /// Returns the number of the function with this name, and adds the function if it is new.
     fn number(&mut self, name: &str, at: At) -> Result<u32, LowerError> {
         if let Some(number) = self.numbers.get(name) {
             return Ok(*number);

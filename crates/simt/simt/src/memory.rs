@@ -156,7 +156,7 @@ impl AccessFault {
     }
 
     /// Describes where the access is in its space, for example `16 bytes past the end of the block's shared memory of
-    /// 4096 bytes`. Returns `None` for global memory, where the description depends on the allocations.
+    /// 4096 bytes`. Returns `None` for global memory, because that description depends on the allocations.
     pub fn near(&self) -> Option<String> {
         if self.what.words().is_some() {
             return Some(String::new());
@@ -369,8 +369,8 @@ impl Memory {
     /// `at` is a buffer for addresses. This function is compiled once for all observers.
     ///
     /// # Errors
-    /// Returns an [`AccessFault`] when a lane's address is misaligned or out of bounds, or is written although its
-    /// space is read-only. The fault is that of the lowest such lane, and no lane has accessed memory.
+    /// Returns an [`AccessFault`] when a lane's address is misaligned or out of bounds, or when a lane writes to a
+    /// read-only space. The fault is that of the lowest such lane, and no lane has accessed memory.
     #[inline(never)]
     pub(crate) fn execute_slow_path(
         &self,

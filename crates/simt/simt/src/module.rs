@@ -40,7 +40,7 @@ pub enum LoadError {
         /// Whether the PTX is valid, but not supported by the simulator.
         is_valid: bool,
     },
-    /// The module has no kernel of this name.
+    /// The module has no kernel with this name.
     #[error("there is no kernel `{name}`; the module has {}", names::list(.known))]
     NoSuchKernel {
         /// The requested name.
@@ -96,7 +96,7 @@ impl Function {
     /// Returns the text of the module from the opcode of an instruction on.
     ///
     /// # Panics
-    /// Panics when the kernel's program does not have the instruction.
+    /// Panics when the kernel's program does not contain the instruction.
     pub fn text_at(&self, site: Site) -> &str {
         let origin = &self.program.functions[site.function as usize].origins[site.pc as usize];
         &self.module.ptx[origin.at as usize..]
@@ -250,7 +250,7 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadError::NoSuchKernel`] when the module has no kernel of this name, and
+    /// Returns [`LoadError::NoSuchKernel`] when the module has no kernel with this name, and
     /// [`LoadError::AmbiguousKernel`] when the name is a part of several names. Returns [`LoadError::Refused`] when the
     /// kernel is not valid PTX or can reach an instruction that the simulator does not support; the error names the
     /// first one.

@@ -342,7 +342,7 @@ pub enum AsyncGroup {
     WaitAll,
 }
 
-/// Behavior that the PTX ISA leaves undefined, where the simulator continues like a GPU.
+/// Behavior that the PTX ISA leaves undefined, after which the simulator continues as a GPU does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistake {
     /// A lane's `membermask` names another lane that also executes the instruction, but with another mask.

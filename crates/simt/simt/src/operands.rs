@@ -32,7 +32,7 @@ pub struct VariableUse {
     pub bytes: Option<u64>,
 }
 
-/// The operands of the instruction that is currently decoded.
+/// The operands of the instruction that is currently being decoded.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) reads: Vec<Reg>,

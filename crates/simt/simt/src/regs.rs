@@ -65,7 +65,7 @@ impl RegisterNames {
         elements.collect()
     }
 
-    /// Returns the register of this name, if the declaration contains it.
+    /// Returns the register with this name, if the declaration contains it.
     pub fn find(&self, name: &str) -> Option<Reg> {
         let number = name.strip_prefix(&self.name[..])?;
         match self.count {
@@ -181,7 +181,7 @@ impl Regs<'_> {
         }
     }
 
-    /// Writes the lanes of `mask`.
+    /// Writes the values of the lanes of `mask`.
     #[inline(always)]
     pub fn set32(&mut self, r: R32, mask: u32, values: &Lanes32) {
         let to = &mut self.r32[r.0 as usize];
@@ -194,7 +194,7 @@ impl Regs<'_> {
         }
     }
 
-    /// Writes the lanes of `mask`.
+    /// Writes the values of the lanes of `mask`.
     #[inline(always)]
     pub fn set64(&mut self, r: R64, mask: u32, values: &Lanes64) {
         let to = &mut self.r64[r.0 as usize];
@@ -206,7 +206,7 @@ impl Regs<'_> {
         }
     }
 
-    /// Writes the lanes of `mask`.
+    /// Writes the values of the lanes of `mask`.
     #[inline(always)]
     pub fn set_pred(&mut self, p: Pred, mask: u32, values: u32) {
         let to = &mut self.preds[p.0 as usize];
@@ -220,7 +220,7 @@ pub(crate) trait Register: Copy {
 
     fn get<'r>(self, regs: &'r Regs<'_>) -> &'r [Self::Value; LANES];
 
-    /// Writes the lanes of `mask`.
+    /// Writes the values of the lanes of `mask`.
     fn set(self, regs: &mut Regs<'_>, mask: u32, values: &[Self::Value; LANES]);
 }
 
@@ -249,7 +249,8 @@ register! {
 
 macro_rules! merge {
     ($($name:ident $value:ident)*) => {$(
-        /// Writes the lanes of `mask`. Not inlined, because it would dominate the code size of all instructions.
+        /// Writes the values of the lanes of `mask`. Not inlined, because it would dominate the code size of all
+        /// instructions.
         #[inline(never)]
         fn $name(to: &mut [$value; LANES], mask: u32, values: &[$value; LANES]) {
             for (lane, (to, value)) in to.iter_mut().zip(values).enumerate() {

@@ -121,8 +121,8 @@ pub(crate) fn shared_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LA
     }
 }
 
-/// Returns the steps between the addresses of a full warp if they ascend from lane to lane, and the lanes that count:
-/// only half of the warp if both halves have the same addresses.
+/// Returns the steps between the addresses of a full warp if the addresses ascend from lane to lane, and the lanes that
+/// count: only half of the warp if both halves have the same addresses.
 #[inline(always)]
 fn ascent(vectors: impl Vectors, addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
     const LOWER: u32 = (1 << HALF) - 1;
@@ -181,7 +181,7 @@ fn ascending(mask: u32, addresses: &[u64; LANES]) -> Option<(u64, u64)> {
 }
 
 /// Returns the number of sectors of an `atom` or `red` on global memory. Lanes that change the same word each need a
-/// separate pass through its sector; lanes with other words of the sector share these passes.
+/// separate pass through its sector; lanes that change other words of the sector share these passes.
 pub(crate) fn atomic_sectors(mask: u32, addresses: &[u64; LANES]) -> u64 {
     let mut elements = Distinct::new();
     let mut uses = [0u64; LANES];
@@ -248,7 +248,7 @@ pub(crate) fn shared(
     shared_by_words(store, bytes, mask, addresses, banks)
 }
 
-/// Returns the largest number of lanes of `mask` whose words are in one bank, where each lane has a separate word.
+/// Returns the largest number of lanes of `mask` whose words are in one bank. Each lane has a separate word.
 fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
     let mut counts = [0u8; BANKS];
     for lane in lanes(mask) {
@@ -301,7 +301,7 @@ fn groups(group: usize, mask: u32) -> impl Iterator<Item = u32> {
     parts.filter(|part| *part != 0)
 }
 
-/// Returns whether all words are in a window of 32 words, where no two share a bank.
+/// Returns whether all words are in a window of 32 words, in which no two words share a bank.
 fn within_a_row(mask: u32, addresses: &[u64; LANES]) -> bool {
     let (mut least, mut most) = (u64::MAX, 0);
     let mut left = mask;

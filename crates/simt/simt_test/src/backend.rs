@@ -122,7 +122,7 @@ impl Backend {
         self.loaded.with(read, |_, reason| reason)
     }
 
-    /// Runs a kernel to completion, and returns the simulator's counters.
+    /// Runs a kernel to completion and returns the simulator's counters.
     pub(crate) fn launch(
         &mut self,
         kernel: &str,

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 #[derive(Debug)]
 pub struct Launched {
     kernel: String,
-    /// `None` on a GPU, which does not count.
+    /// `None` on a GPU, where nothing is counted.
     counted: Option<CountedLaunch>,
 }
 

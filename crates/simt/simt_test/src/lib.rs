@@ -26,8 +26,8 @@
 //! uninitialized values, data races and threads that wait forever. The body then runs on the first GPU, if there is one.
 //! The environment variable [`DEVICE`] chooses one of the two. An [`Error`] begins with the line of the test that caused it.
 //!
-//! Inputs: kernels as PTX or as a crate, and values. Outputs: a test that passes, or an error for people. This crate must not
-//! know how kernels are compiled (by `cuda_builder`) or run (by `simt` and the driver).
+//! Inputs: kernels as PTX or as a crate, and values. Outputs: a test that passes, or a readable error. This crate must
+//! not know how kernels are compiled (by `cuda_builder`) or run (by `simt` and the driver).
 
 mod argument;
 mod backend;

@@ -8,7 +8,7 @@ use crate::booked::UnitSchedule;
 use crate::cost::Cost;
 use crate::{Activity, CriticalPath, Times, later};
 
-/// The number of tensor cores of a multiprocessor. A warp uses the one of its scheduler.
+/// The number of tensor cores of a multiprocessor. A warp uses the tensor core of its scheduler.
 const CORES: usize = 4;
 
 /// The units that work for a block independently of its warps.

@@ -164,8 +164,8 @@ impl Pipe {
     pub const COUNT: usize = Self::Matrix as usize + 1;
 }
 
-/// The number of passes of an atomic addition of floats; an addition of integers takes one (`sum_all` and `count_all`
-/// on an H100).
+/// The number of passes of an atomic addition of floats; an addition of integers takes one pass (measured with
+/// `sum_all` and `count_all` on an H100).
 const FLOAT_PASSES: f32 = 2.4;
 
 /// The cost of an instruction.

@@ -4,8 +4,8 @@
 //! [`CriticalPath`] is an [`Observer`](simt::observe::Observer). It keeps a clock for each warp of a block. An
 //! instruction begins when the previous one has been issued and the registers that it reads are available. The
 //! registers that it writes are available after its [latency](devices::Latencies). Warps that wait at a barrier
-//! continue when the last warp arrives. A block's time is the time of its longest warp: the *critical path*.
-//! Overlapping loads of a thread count once in it.
+//! continue when the last warp arrives. A block's time is the time of its longest warp: the *critical path*. In the
+//! critical path, overlapping loads of a thread count once.
 //!
 //! The critical path excludes contention between warps and blocks, which a model of a whole device adds. The exceptions
 //! are the tensor cores and the units for bulk copies. These units work independently of the warps, and each executes
@@ -48,8 +48,8 @@ pub use resource_use::ResourceUse;
 /// The number of bytes of a cache line, for which the L1 looks up one tag.
 const LINE: u64 = 128;
 
-/// The number of cycles for each further word that lanes of a warp read from the constant bank (`constant_divergent` on
-/// an H100).
+/// The number of cycles for each further word that lanes of a warp read from the constant bank (measured with
+/// `constant_divergent` on an H100).
 pub const CONSTANT_CYCLES: u64 = 2;
 
 /// An observer that keeps a clock for each warp and sums the resources that warps use.
@@ -156,7 +156,7 @@ struct Poll {
     address: u64,
     begins: Times,
     latency: Times,
-    /// The time at which the instruction after it could be issued.
+    /// The time at which the instruction after the poll could be issued.
     next: Times,
     /// The instructions issued before the next poll, if the warp has had one turn since.
     issued: Option<[f64; Pipe::COUNT]>,

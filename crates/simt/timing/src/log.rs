@@ -56,7 +56,7 @@ pub(crate) struct Log {
 
 #[derive(Debug, Clone)]
 struct WarpLog {
-    /// The index of its last span.
+    /// The index of the warp's last span.
     last: Option<usize>,
     alive: u32,
     /// For each register, the activity of an instruction that waits for it.

@@ -57,7 +57,7 @@ kinds! {
     Ldgsts = "LDGSTS",
     /// ATOMG or ATOM, `atom.global`: returns the previous value.
     Atom = "ATOM",
-    /// REDG or RED, `red.global`, and `atom.global` whose result is not used.
+    /// REDG or RED, `red.global`, and an `atom.global` whose result is not used.
     Red = "RED",
     /// A RED by one elected lane for all lanes of the warp.
     RedOfOne = "RED by one lane",

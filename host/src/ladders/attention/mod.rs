@@ -27,10 +27,10 @@
 //!   max|s|. Its error is at most 8 u c max|s|. `ex2.approx` has an error of 2 units in the last place (PTX ISA). A
 //!   kernel that computes tile by tile multiplies earlier weights by another such power for each tile in which the
 //!   maximum grows. With tiles of 16 keys or more, a weight is the product of at most t = keys / 16 + 1 such powers.
-//! - So a weight is at most 2^δ times too large or too small, with δ = c e + t u (8 c max|s| + 4). Only ratios of
-//!   weights matter, so there are two ways to bound the error of the quotient. The smaller bound is used. In the first,
-//!   each weight has the error δ. In the second, the greatest weight is exact, and the error of each other weight is
-//!   the sum of its δ and the greatest weight's δ. The second bound is smaller if one score is far greater than all
+//! - So a weight is too large or too small by a factor of at most 2^δ, with δ = c e + t u (8 c max|s| + 4). Only ratios
+//!   of weights matter, so there are two ways to bound the error of the quotient. The smaller bound is used. In the
+//!   first, each weight has the error δ. In the second, the greatest weight is exact, and the error of each other weight
+//!   is the sum of its δ and the greatest weight's δ. The second bound is smaller if one score is far greater than all
 //!   others.
 //! - Weights are rounded to the type of V before they are multiplied. This error is 2^-8 (bf16) or 2^-11 (f16) of the
 //!   weight. Half precision has no numbers below 2^-24, so a weight can lose 2^-25 of the greatest weight.

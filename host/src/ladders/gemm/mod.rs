@@ -1,6 +1,6 @@
 //! The product of two matrices on tensor cores, in bfloat16, half precision or TF32, with f32 sums.
 //!
-//! C, m × n, is the product of A, m × k, and B, k × n. A and C are row-major, and B is row-major or column-major. The
+//! C (m × n) is the product of A (m × k) and B (k × n). A and C are row-major, and B is row-major or column-major. The
 //! elements of C have the type of A and B, or are f32. Kernels have the parameters `a`, `b`, `c`, `m`, `n` and `k`.
 //! Kernels that copy with tensor maps have `a_map`, `b_map` and `c_map`. Blocks exchange partial sums through
 //! `workspace` and `parts`. A rung that first copies the factors has `a_copy`, `b_copy`, `a_copy_map` and `b_copy_map`.

@@ -116,7 +116,7 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     }
     for (turn, &shape) in small.iter().enumerate() {
         for variant in 0..variants.len() {
-            // On the simulator, only the default variant and three others.
+            // On the simulator, only the default variant and three other variants.
             if effort == Effort::Full || variant == 0 || (variant + 10 - turn % 10) % 10 < 3 {
                 add(shape, variant, turn);
             }

@@ -71,9 +71,9 @@ pub(super) const LADDER: Ladder = Ladder {
     },
 };
 
-/// Returns sizes that expose a wrong comparison or offset. With some sizes, the data end at each of the elements of a
-/// thread, whether a thread's elements are adjacent or a block apart. Other sizes are one element more than a block of
-/// 512 threads, and two blocks of the rung with the largest blocks.
+/// Returns sizes that expose a wrong comparison or offset. Some of these sizes make the data end at each possible
+/// position among a thread's elements, whether these elements are adjacent or a block apart. Other sizes are one
+/// element more than a block of 512 threads, and two blocks of the rung with the largest blocks.
 fn edges() -> impl Iterator<Item = u64> {
     (0..=16).map(|item| 257 * item + 100).chain([513, 1025, 2049, 40_001])
 }

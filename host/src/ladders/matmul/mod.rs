@@ -1,8 +1,8 @@
 //! The product of two matrices of 32-bit floats, from naive reads by every thread to shared-memory tiles and thread
 //! coarsening.
 //!
-//! Each kernel has the parameters `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`,
-//! m × n, the product of `a`, m × k, and `b`, k × n. A kernel with a parameter `b_columns` instead of `b` reads a
+//! Each kernel has the parameters `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`
+//! (m × n), the product of `a` (m × k) and `b` (k × n). A kernel with a parameter `b_columns` instead of `b` reads a
 //! column-major second matrix. A kernel with a parameter `workspace` communicates through one word per tile.
 //!
 //! The speed is 2 m n k floating-point operations divided by the time.

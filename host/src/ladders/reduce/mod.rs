@@ -10,8 +10,8 @@
 //! again for the next launch. `reduce_atomic` adds to a separate output, which is zeroed before every launch. Zeroing
 //! is not timed.
 //!
-//! Effective bandwidth is computed as in that text: the bytes of n elements, each read once, divided by the time. This
-//! counts neither the partial sums nor the data that an in-place rung writes and reads again.
+//! Effective bandwidth is computed as in the source text: the bytes of n elements, each read once, divided by the time.
+//! This counts neither the partial sums nor the data that an in-place rung writes and reads again.
 //!
 //! # How it is checked
 //! Integers, min and max are compared exactly. A min or max must ignore NaNs among the elements.

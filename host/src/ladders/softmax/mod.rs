@@ -16,7 +16,7 @@
 //!   rescales the sum, which adds the errors of an exponential (4 u), a product (u) and a sum (u). The distances of the
 //!   maxima add up to t. So the error of the sum is at most (4 + 6 k + 3 T) u, with T the mean of t weighted by the
 //!   exponentials.
-//! - An element is its weight, an exponential, times a factor. The factor is another exponential times the reciprocal
+//! - An element is its weight (an exponential) times a factor. The factor is another exponential times the reciprocal
 //!   of the sum. The distances of both exponentials add up to t. Their constant errors add up to 8 u, the error of the
 //!   reciprocal is u, and the two products add 2 u.
 //! - So the error of an element is at most (15 + 6 k + 3 t + 3 T) u. An exponential below 2^-126 is flushed to 0, so an

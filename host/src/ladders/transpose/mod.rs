@@ -1,7 +1,7 @@
 //! The transpose of a matrix of 32-bit floats, from strided writes to padded tiles in shared memory.
 //!
 //! Each kernel has the parameters `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies
-//! without transposing. The speed of the other rungs is compared with its speed.
+//! without transposing. The speed of the other rungs is compared with the speed of this copy.
 //!
 //! Effective bandwidth is computed as in the ladder's source text. This is one read and one write of every element,
 //! rows × cols × 8 bytes, divided by the time.

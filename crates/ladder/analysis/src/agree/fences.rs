@@ -1,9 +1,9 @@
 //! System-scope fences, which some GPUs count as memory accesses.
 //!
 //! `fence.acq_rel.sys` and `membar.sys` are not loads or stores, and the simulator does not count them as such. An H100
-//! does. For each fence that a warp executes, its counters increase by one request and one sector of global stores, two
-//! requests of local loads and two of local stores. These numbers are in `metrics.toml` (`system_fence`). An H200
-//! counts nothing for a fence.
+//! counts each fence as several accesses: for each fence that a warp executes, its counters increase by one request and
+//! one sector of global stores, two requests of local loads and two of local stores. These numbers are in
+//! `metrics.toml` (`system_fence`). An H200 counts nothing for a fence.
 //!
 //! The numbers come from a recording of five kernels of the ladder `allreduce` on an H100 (2026-11-25). Each kernel had
 //! 128 blocks with 4 fences, executed by one warp. Each of these 512 fences was counted as above: 512 more store requests

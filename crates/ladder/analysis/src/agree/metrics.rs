@@ -73,7 +73,7 @@ impl ComparedMetric {
         if change.effect == Effect::Counted {
             return !higher && self.counts(Kind::Atoms);
         }
-        // The counter for the other kind counts an atomic operation that has lost its result.
+        // An atomic operation whose result was removed is counted by the counter of the other kind.
         if change.effect == Effect::Resultless {
             return self.counts(if higher { Kind::Red } else { Kind::Atom });
         }

@@ -283,7 +283,7 @@ const ARBITRATION: &str = "all of the difference is arbitration: by instruction 
 /// one to four lines count each sector once. Of 58 tested requests in five or more lines, 13 count one sector twice.)
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
-/// Keeps an explanation for a counter of atomics only if the sums of both kinds agree.
+/// Keeps an explanation for a counter of atomics only if both sides agree on the sum of the two kinds of atomics.
 fn with_the_other_kind(
     metric: &ComparedMetric,
     (sim, gpu): (&Numbers, &Numbers),

@@ -15,8 +15,9 @@ const REMEASUREMENTS: usize = 4;
 /// A rung and its launch.
 type RungLaunch = (&'static Rung, Launch);
 
-/// Counts again the rungs that wait for other blocks and have unexplained differences, and marks the differences that
-/// change from run to run on the GPU. `on_gpu` has the numbers of the first run, and `count` counts launches once more.
+/// Counts the launches of some rungs again: rungs that wait for other blocks and have unexplained differences. Marks
+/// the differences that change from run to run on the GPU. `on_gpu` holds the numbers of the first run, and `count`
+/// counts launches once more.
 ///
 /// # Errors
 /// Returns an error when `count` fails.

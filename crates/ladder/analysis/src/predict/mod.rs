@@ -63,8 +63,8 @@ impl Prediction {
     }
 
     /// Returns the reason why the time is not a valid prediction, if blocks wait for blocks that themselves wait for
-    /// others. The model does not include waits between blocks. A single wait is short compared with a block's time,
-    /// but a chain of waits can dominate the time.
+    /// other blocks. The model does not include waits between blocks. A single wait is short compared with a block's
+    /// time, but a chain of waits can dominate the time.
     pub fn refusal(&self) -> Option<Error> {
         let is_chain = self.sample.resource_use.waits > 1;
         is_chain.then(|| {

@@ -97,8 +97,8 @@ pub fn plan(selection: &Selection, block: Option<[u32; 3]>, device: DeviceProper
     }
 }
 
-/// Counts a launch of each rung of a plan on a device that counts. `progress` is called with each rung before its
-/// launch.
+/// Counts one launch of each rung of a plan on a device that can count launches. `progress` is called with each rung
+/// before its launch.
 ///
 /// # Errors
 /// Returns [`Error::Engine`] when the problem does not fit into the device's memory, and when the device fails.

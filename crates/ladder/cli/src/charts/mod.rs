@@ -59,7 +59,7 @@ pub(crate) fn per_second(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a number with three digits, and returns the SI prefix of its unit.
+/// Formats a number with three digits and returns the SI prefix of its unit.
 fn prefixed(value: f64) -> (String, &'static str) {
     let prefixes = ["", "k", "M", "G", "T", "P"];
     let thousands = (value.max(1.0).log10() / 3.0).floor().clamp(0.0, 5.0) as usize;

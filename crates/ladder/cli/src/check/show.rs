@@ -89,7 +89,7 @@ impl Sweep {
         }
     }
 
-    /// Runs launches that failed on a GPU again on the simulator, one launch of each rung, to explain the failures.
+    /// Reruns on the simulator, for each rung, one of the launches that failed on a GPU, to explain the failure.
     pub(super) fn explain_failures(&mut self, ladder: &'static Ladder, device: DeviceProperties, env: &Env<'_>) {
         let mut explained = BTreeSet::new();
         for check in &mut self.checks {

@@ -81,7 +81,7 @@ struct RungShown {
     figures_of: String,
     /// The PTX as HTML.
     ptx: Option<String>,
-    /// The SASS as HTML; `no_sass` has the reason if it is missing.
+    /// The SASS as HTML. If it is missing, `no_sass` contains the reason.
     sass: Option<String>,
     no_sass: String,
 }

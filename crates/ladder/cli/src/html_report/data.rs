@@ -64,7 +64,7 @@ pub(super) struct RungData {
 pub(super) struct Bound {
     pub by: String,
     pub how_near: String,
-    /// The optimization that helps, and the next rung that has it.
+    /// The optimization that helps, and the next rung that applies it.
     pub helps: Option<String>,
     pub next: Option<String>,
 }

@@ -34,7 +34,7 @@ struct Bar {
     y: f64,
     from: f64,
     to: f64,
-    /// The position in an older report.
+    /// The position of the rung's time in an older report.
     old: Option<f64>,
     cells: Vec<Label>,
 }
@@ -60,8 +60,9 @@ const LETTER: f64 = 7.0;
 /// The minimum distance between two labels of the axis.
 const TICK: f64 = 46.0;
 
-/// Returns an SVG file that shows the time of each rung as a distance from the mark or from the left edge. `times` has
-/// the names and the times in nanoseconds. The chart fits on a phone. Returns `None` if `times` is empty.
+/// Returns an SVG file that shows the time of each rung as a distance from the mark or from the left edge. `times`
+/// holds the name of each rung and its time in nanoseconds. The chart fits on a phone. Returns `None` if `times` is
+/// empty.
 pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<String> {
     let axis = Axis::of(times.iter().map(|(_, time)| *time).chain(mark.map(|mark| mark.time)))?;
     let longest = times.iter().map(|(name, _)| name.chars().count()).max()?;

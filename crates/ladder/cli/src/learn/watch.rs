@@ -27,9 +27,9 @@ enum Event {
     Interrupted,
 }
 
-/// Checks an exercise whenever it is saved. Without a name, starts with the next unsolved exercise. On a terminal, keys
-/// show a hint or move to the next exercise. Without a terminal and without a name, the next exercise follows a solved
-/// one automatically.
+/// Checks an exercise whenever its file is saved. Without a name, starts with the next unsolved exercise. On a
+/// terminal, keys show a hint or move to the next exercise. Without a terminal and without a name, the next exercise
+/// follows a solved one automatically.
 pub(super) fn watch(
     name: Option<&str>,
     progress: &mut Progress,

@@ -90,7 +90,7 @@ impl Column {
         Self::new(heading, Content::Name)
     }
 
-    /// Returns the column with its cells never broken into lines.
+    /// Returns the column with cells that are never broken into lines.
     #[must_use]
     pub fn unbroken(mut self) -> Self {
         self.is_unbroken = true;

@@ -42,7 +42,7 @@ fn function(ir: &str, name: &str) -> Option<String> {
     None
 }
 
-/// Returns the line without its `, !dbg !12`. On a `define` line, this text has no comma.
+/// Returns the line without its `, !dbg !12`. On a `define` line, no comma precedes `!dbg`.
 fn without_debug(line: &str) -> String {
     match line.split_once(" !dbg !") {
         Some((before, after)) => {

@@ -94,7 +94,7 @@ struct Arch {
 }
 
 impl Arch {
-    /// The oldest architecture that NVIDIA's tools still support. It also runs PTX for older architectures.
+    /// The oldest architecture that NVIDIA's tools still support. Its GPUs also run PTX for older architectures.
     const TURING: (u32, u32) = (7, 5);
 
     /// Parses `sm_90`, `sm_90a` or `compute_90`.

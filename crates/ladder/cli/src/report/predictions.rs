@@ -1,4 +1,4 @@
-//! The times that the model predicts for the rungs that the simulator counted.
+//! The times that the model predicts for rungs that ran on the simulator.
 
 use std::collections::BTreeMap;
 

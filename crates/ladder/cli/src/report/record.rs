@@ -62,7 +62,7 @@ enum Counter {
     Ratio(Option<f64>),
 }
 
-/// Returns the counters by name, if the device counts.
+/// Returns the counters by name, if the device counted the launch.
 fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
     let named = outcome.counters.iter().map(|metric| match metric.value {
         Value::Count(count) => (metric.name, Counter::Count(count)),
@@ -78,13 +78,13 @@ fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
 /// launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes per second.
 /// `time_ns` and `gb_per_s` are `null` if nothing was timed. `speedup_vs_first` is also `null` if the ladder's first
 /// rung did not run. In a counted run, `predicted_ns` is the time that the model predicts for the device
-/// `predicted_for`. On a device that counts, `counters` is an object with each of its
+/// `predicted_for`. If the device counted the launch, `counters` is an object with each of the device's
 /// [`Metric`](engine::device::Metric)s; a ratio whose divisor is zero is `null`.
 ///
 /// Other fields are present only in some runs: `gflop_per_s` if the ladder is measured in operations per second;
 /// `picture` with the values before and after if the ladder has a picture; `findings` if kernels were checked; `notes`
-/// on the checks; and `wrong` with the reason if `correct` is false. If a run stopped early, its last object has the
-/// reason in `incomplete`, and the remaining rungs in `not_run`.
+/// on the checks; and `wrong` with the reason if `correct` is false. If a run stopped early, its last object gives the
+/// reason in `incomplete` and lists the remaining rungs in `not_run`.
 pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<&Predictions>) {
     for (index, outcome) in report.outcomes.iter().enumerate() {
         let predicted_ns = predictions.and_then(|predictions| predictions.times_ns[index]);

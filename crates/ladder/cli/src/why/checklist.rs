@@ -50,7 +50,10 @@ fn document(measured: &[MeasuredPair], all: bool) -> Document {
             "pairs": pairs,
         }));
     }
-    document.section("counted by the simulator in this run", "`ladder run` counts or times the rungs at any size");
+    document.section(
+        "counted by the simulator in this run",
+        "`ladder run` shows counters or times of the rungs at any size",
+    );
     if !all {
         document.note("more pairs of rungs, and the gains for the memory: --all");
     }

@@ -60,7 +60,8 @@ pub(super) struct Measured {
 }
 
 impl<'a> Measurement<'a> {
-    /// Opens the device that counts, and returns the metrics for it. The metrics depend on whether the device is a GPU.
+    /// Opens the device that counts the launches, and returns the metrics for this device. The metrics depend on
+    /// whether the device is a GPU.
     ///
     /// # Errors
     /// Returns an error when the request is not possible, or when the device cannot be opened.
@@ -116,7 +117,7 @@ impl<'a> Measurement<'a> {
         self.is_of_named_device
     }
 
-    /// Returns the side that counts: the simulator or a GPU.
+    /// Returns the side that counts the launches: the simulator or a GPU.
     pub(super) fn side(&self) -> Side {
         match self.counter {
             CountingDevice::Sim(..) => Side::Sim,
@@ -215,13 +216,13 @@ impl<'a> Measurement<'a> {
         })
     }
 
-    /// Returns the device that counts, and the date.
+    /// Returns the device that counts the launches, and the date.
     pub(super) fn context(&self) -> Context {
         let provenance = (self.env.provenance)(&self.info);
         Context { device: self.info.to_string(), conditions: String::new(), provenance }
     }
 
-    /// Adds the device that counted, the date and the compilers.
+    /// Adds the device that counted the launches, the date and the compilers.
     pub(super) fn provenance(&self, document: &mut Document) {
         let Context { device, provenance: Provenance { date, toolchain }, .. } = self.context();
         document.note(format!("on {device}; {date}; {toolchain}"));

@@ -1,4 +1,4 @@
-//! Features of the device `sim` only: the number of host threads, observers, and access to the simulator.
+//! Features that only the device `sim` has: the number of host threads, observers, and access to the simulator.
 
 use devices::{Description, Limits};
 use libcuda::{DEFAULT_DEVICE, Kernel, Simulation};

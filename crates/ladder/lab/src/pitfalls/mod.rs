@@ -35,7 +35,8 @@ struct Arguments {
     names: Vec<String>,
     #[command(flatten)]
     format: Format,
-    /// Device to launch them on, each kernel in a separate process. By default, the kept results of a GPU are shown
+    /// Device to launch them on, each kernel in a separate process. Without this option, the recorded results of a GPU
+    /// are shown
     #[arg(long, value_enum)]
     device: Option<Choice>,
     /// Path of NVIDIA's compute-sanitizer, whose four tools are also run

@@ -45,7 +45,7 @@ pub(super) fn run_child(
     Ok(0)
 }
 
-/// Launches a kernel in a child process, and returns the result.
+/// Launches a kernel in a child process and returns the result.
 fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<BugEffect, Error> {
     let mut child = Isolated::start(isolated::command(env, &kernel)?)?;
     Ok(child.result(limit)?.unwrap_or_else(|why| match why {

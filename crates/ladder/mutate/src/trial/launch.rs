@@ -111,7 +111,7 @@ impl Run<'_> {
         format!("{}, {}", self.problem.labels().size, engine::dims(self.launch.block))
     }
 
-    /// Runs a mutant once, and returns whether its behavior is as expected.
+    /// Runs a mutant once and returns whether its behavior is as expected.
     pub(super) fn is_unnoticed(
         &self,
         pending: &mut PendingMutant<'_>,

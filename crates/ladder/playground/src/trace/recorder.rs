@@ -240,7 +240,7 @@ impl Observer for Recorder {
         if (last.site, last.lanes) == (site, lanes) {
             return;
         }
-        // Lanes that arrived before others receive their results only now.
+        // Lanes that arrived before the other lanes receive their results only now.
         let arrived = steps.iter().rev().map(|number| trace.steps[*number as usize]).find(|step| step.site == site);
         if let Some(arrived) = arrived {
             let frame = trace.frames[arrived.frame as usize];

@@ -15,7 +15,7 @@ pub enum Target {
     Step,
     /// The last step in this direction.
     End,
-    /// A branch that splits the warp.
+    /// A branch at which the warp diverges.
     Split,
     /// A barrier.
     Barrier,

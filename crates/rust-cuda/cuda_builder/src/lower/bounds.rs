@@ -1,11 +1,11 @@
 //! Launch bounds and clusters. Launch bounds limit the block size of a kernel, so that ptxas knows how many registers a
 //! thread can use. A cluster is a group of blocks that can access each other's shared memory.
 //!
-//! A kernel declares both in its body, as comments in an `asm!` block. `asm!("// launch_bounds 256 2")` stands for at
-//! most 256 threads per block, and for a register limit that allows at least 2 blocks per SM. `asm!("// cluster 2")`
-//! stands for clusters of two blocks in x. The comment reaches the IR and compiles with any backend (upstream's
-//! rust-cuda passes it through). Here the comment becomes the attributes that LLVM turns into `.maxntid` and
-//! `.minnctapersm`, or `.explicitcluster` and `.reqnctapercluster`.
+//! A kernel declares both in its body, as comments in an `asm!` block. `asm!("// launch_bounds 256 2")` declares at
+//! most 256 threads per block and requests a register limit that allows at least 2 blocks per SM.
+//! `asm!("// cluster 2")` declares clusters of two blocks in x. The comment reaches the IR and compiles with any
+//! backend (upstream's rust-cuda passes it through). Here the comment becomes the attributes that LLVM turns into
+//! `.maxntid` and `.minnctapersm`, or `.explicitcluster` and `.reqnctapercluster`.
 //!
 //! PTX ISA §11.4, "Performance-Tuning Directives", and §11.7, "Cluster Dimension Directives".
 

@@ -1,5 +1,5 @@
-//! Marks operations that threads must possibly execute together as convergent: functions, calls of unknown functions,
-//! and `asm!` blocks that synchronize threads.
+//! Marks operations that threads may have to execute together as convergent: functions, calls to unknown functions, and
+//! `asm!` blocks that synchronize threads.
 //!
 //! rustc does not emit the attribute, so LLVM could copy a call into both sides of a branch or move it past a branch.
 //! Threads would then wait for other threads that never arrive. LLVM's warp and barrier intrinsics are declared with

@@ -5,7 +5,7 @@
 //! access the variable. This pass reads optimized IR. It handles three kinds of pointers:
 //! - If a pointer only leads to local variables, a plain operation replaces the atomic one.
 //! - If a pointer only leads to other memory, the operation stays.
-//! - If a pointer can lead to both, the operation becomes a call of a function that tests the address. An example is an
+//! - If a pointer can lead to both, the operation becomes a call to a function that tests the address. An example is an
 //!   argument of a function that is not inlined. Such pointers only exist if the address of a local variable leaves its
 //!   function.
 
@@ -17,7 +17,7 @@ use super::verify::instruction;
 /// The start of `cuda_std`'s system-scope operations: `"atom.relaxed.sys.add.u32 ${0}, [${1}], ${2};"`.
 const SYSTEM: &str = "atom.relaxed.sys.";
 
-/// The memories that an address can lead to.
+/// The kinds of memory that an address can lead to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Target {
     local: bool,
@@ -273,7 +273,7 @@ impl<'a> Atomic<'a> {
         new(kind, ty.to_owned(), ("ptr", value(pointer)?), vec![(ty, value(operand)?)], template)
     }
 
-    /// Returns the call of a helper that replaces the instruction.
+    /// Returns the call to a helper that replaces the instruction.
     fn call(&self, name: &str) -> String {
         let Self { result, result_type, pointer_type, pointer, operands, metadata, .. } = self;
         let operands: String = operands.iter().map(|(ty, value)| format!(", {ty} {value}")).collect();

@@ -1,4 +1,4 @@
-//! Processes the parameters of kernels: keeps grid constants in place, and describes all parameters.
+//! Processes the parameters of kernels: keeps grid constants in place and describes all parameters.
 //!
 //! A kernel's parameter `#[grid_constant] name: &T` is a reference to a `T` in the launch's arguments, as with CUDA
 //! C++'s `const __grid_constant__ T`. Tensor maps must be passed this way. `#[kernel]` leaves a comment in an `asm!`

@@ -32,7 +32,7 @@ impl Place {
 
     /// Returns where an instruction comes from, or a function's first line.
     ///
-    /// For inlined calls it returns the innermost place that is not in a library.
+    /// For inlined calls, this is the innermost place that is not in a library.
     pub fn of(ir: &str, line: &str) -> Self {
         let Some(mut number) = number(line, "!dbg !") else {
             return Self::default();

@@ -2,9 +2,9 @@
 //!
 //! A kernel can step back by `-i64::from(condition)` elements in one place, and by `-i64::from(!condition)` in another.
 //! LLVM's straight-line strength reduction then computes one value from the other and a constant. For `sext i1 (not x)`
-//! it computes `-1 + sext i1 x`, which has the wrong sign. (Its analysis negates a one-bit number by multiplying it by
-//! -1, which equals 1 there, and keeps the no-overflow flags.) `slice::sort_unstable` contains many such steps. The
-//! pass runs in `llc` and does not look into a `select`.
+//! it computes `-1 + sext i1 x`, which has the wrong sign. (LLVM's analysis negates a one-bit number with a
+//! multiplication by -1, which equals 1 in one bit, and keeps the no-overflow flags.) `slice::sort_unstable` contains
+//! many such steps. Strength reduction runs in `llc` and does not look into a `select`.
 
 /// Rewrites each sign extension of a single bit into a `select`. Returns `None` if there is no such sign extension.
 pub fn lower(optimized: &str) -> Option<String> {

@@ -116,7 +116,7 @@ pub(super) fn mentioned<'a>(text: &'a str, spaces: &HashMap<&str, Space>) -> Opt
 
 /// Returns the error for a static that holds the address of a marked static.
 pub(super) fn address_in_static(ir: &str, name: &str, holder: &str, space: Space) -> LowerError {
-    // The compiler can already have replaced the uses of the holder with its value.
+    // The compiler may already have replaced the uses of the holder with its value.
     let place = Place::of_use(ir, holder).or(|| Place::of_use(ir, name));
     // rustc generates a name for the value of a `const`.
     let holder = match holder.starts_with("anon.") || holder.starts_with("alloc_") {

@@ -1,10 +1,10 @@
 //! Checks optimized IR for generic accesses to statics in other address spaces, for tables of their addresses, and for
 //! writes to constants.
 //!
-//! After optimization, a use of a shared static is normally an access to shared memory. LLVM cannot follow its address
-//! through memory, a function that is not inlined, `asm!`, or a choice between address spaces. In those cases, the
-//! kernel still works, but with slower generic loads and stores, which nothing else reports. Comparing or subtracting
-//! addresses is not an access.
+//! After optimization, a use of a shared static is normally an access to shared memory. LLVM cannot follow the static's
+//! address through memory, a function that is not inlined, `asm!`, or a choice between address spaces. In those cases,
+//! the kernel still works, but with slower generic loads and stores, which nothing else reports. Comparing or
+//! subtracting addresses is not an access.
 
 use std::collections::{HashMap, HashSet};
 
@@ -80,8 +80,8 @@ pub(super) fn instruction(line: &str) -> Option<(&str, &str)> {
     Some((result, prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)))
 }
 
-/// Returns whether an instruction accesses memory at the addresses among its operands, or passes them to code where
-/// this module does not follow them.
+/// Returns whether an instruction accesses memory at the addresses among its operands, or passes them to code that this
+/// module does not analyze.
 fn is_access(text: &str) -> bool {
     const ONLY_NAMED: [&str; 3] = ["@llvm.lifetime.", "@llvm.assume(", "@llvm.nvvm.isspacep."];
     match text.split(' ').next().unwrap_or_default() {
@@ -130,7 +130,7 @@ fn cast_source<'a>(text: &'a str, space: Space, body: &[&'a str]) -> Option<&'a 
 }
 
 /// Returns whether the cast at `at` makes its operand a generic address. It does not if the operand is a difference of
-/// addresses, or is cast back.
+/// addresses, or if the result is cast back.
 fn is_operand_address(text: &str, mut at: usize) -> bool {
     loop {
         let mut depth = 0;

@@ -1,8 +1,8 @@
 //! A program that consists of modules, in which each name has one definition. The kernels can be compiled in parts.
 //!
-//! A part contains some of the kernels and everything that they reach. Kernels of one Rust module are in the same part,
-//! and so are kernels that share a variable. The reason is that the use of a variable in one kernel affects what the
-//! optimizer can assume in the other.
+//! A part contains some of the kernels and everything that they reach. Kernels of one Rust module are in the same part.
+//! Kernels that share a variable must be in the same part too, because the use of the variable in one kernel affects
+//! what the optimizer can assume in the others.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -29,10 +29,10 @@ pub(crate) struct Piece<'p> {
     program: &'p Program<'p>,
     symbols: BTreeSet<Place>,
     /// The functions that other parts contain too. These functions become visible. Otherwise, the optimizer would
-    /// assume that this part contains all calls of these functions, and would compile them differently than in the
+    /// assume that this part contains all calls to these functions, and would compile them differently than in the
     /// whole program.
     shared: HashSet<Cow<'p, str>>,
-    /// The names of the functions and variables that the piece exists for, separated by commas.
+    /// The names of the functions and variables that the piece is compiled for, separated by commas.
     pub(crate) roots: String,
 }
 
@@ -41,7 +41,7 @@ impl<'a> Program<'a> {
     /// `None` if a module cannot be read or two modules cannot be linked. A definition comes from the first module that
     /// contains it.
     ///
-    /// A function that several units define is the same in all of them. This does not hold for the other modules,
+    /// A function that several units define is the same in all of them. This does not hold for library modules,
     /// because an optimizer can have changed a local function's parameters.
     pub(crate) fn read(texts: &'a [String], units: usize) -> Option<Self> {
         let modules: Vec<_> = texts.iter().map(|text| Module::read(text)).collect::<Option<_>>()?;
@@ -70,7 +70,7 @@ impl<'a> Program<'a> {
         Some(program)
     }
 
-    /// Renames local definitions whose name another definition has.
+    /// Renames local definitions that have the same name as another definition.
     fn rename(&mut self, local: HashMap<&'a str, Vec<Place>>, units: usize) {
         let mut open: Vec<_> = local.into_iter().collect();
         for (name, places) in &mut open {

@@ -1,4 +1,4 @@
-//! Writes modules, and renumbers attributes and metadata.
+//! Writes modules with renumbered attributes and metadata.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -29,7 +29,7 @@ pub enum WarpShuffleMode {
     Xor,
 }
 
-/// Defines the four shuffles. Their documentation only differs in the first lines.
+/// Defines the four shuffles. Their documentation differs only in the first lines.
 macro_rules! shuffles {
     ($($name:ident($arg:ident) = $mode:ident, $ptx:literal, $summary:literal;)*) => {$(
         #[doc = $summary]
@@ -60,15 +60,15 @@ macro_rules! shuffles {
 
 shuffles! {
     warp_shuffle_up(delta) = Up, "up",
-        "Reads `value` from the lane `delta` below this one. Values move up: this is the step of a scan.";
+        "Reads `value` from the lane `delta` below this one. Values move up, as in each step of a scan.";
     warp_shuffle_down(delta) = Down, "down",
-        "Reads `value` from the lane `delta` above this one. Values move down: this is the step of a \
-         reduction into the first lane.";
+        "Reads `value` from the lane `delta` above this one. Values move down, as in each step \
+         of a reduction into the first lane.";
     warp_shuffle_idx(idx) = Idx, "idx",
-        "The `value` of lane `idx` of this lane's segment, `idx` modulo `width`: a broadcast.";
+        "Reads `value` from lane `idx` modulo `width` of this lane's segment: a broadcast.";
     warp_shuffle_xor(lane_mask) = Xor, "bfly",
-        "Reads `value` from lane `lane_id ^ lane_mask`. Pairs of lanes swap: this is the step of a reduction \
-         into every lane. (A source lane above the segment counts as outside; for a source lane below the \
+        "Reads `value` from lane `lane_id ^ lane_mask`. Pairs of lanes swap values, as in each step of a \
+         reduction into every lane. (A source lane above the segment counts as outside; for a source lane below the \
          segment, the hardware reads the lower segment.)";
 }
 

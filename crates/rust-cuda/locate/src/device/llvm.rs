@@ -6,7 +6,7 @@ use super::rustc::parse_version;
 use super::{LLVM_OVERRIDE, LlvmTools, NotFound, Place, entries, on_path, output_of, rustup_toolchains};
 use crate::program;
 
-/// The number of major versions newer than rustc's LLVM that are tried. LLVM reads the IR of older versions.
+/// The number of major versions after rustc's LLVM version that the search tries. LLVM reads the IR of older versions.
 const NEWER: u32 = 4;
 
 /// Finds `opt` and `llc` of LLVM `oldest` or newer that generate PTX.

@@ -161,7 +161,8 @@ impl Follower<'_> {
                 true => self.fill(*reg, &std::array::from_fn(|lane| value[lane] ^ bits[lane])),
             }
         }
-        // Registers that the instruction overwrites only in part, such as those with other elements of a vector.
+        // The undefined bits of written registers are flipped too, because the instruction may overwrite only a part of
+        // a register, such as some elements of a vector.
         let is_first = !(0..operands.len()).any(&flips);
         for reg in step.writes().iter().filter(|reg| operands.iter().all(|(known, ..)| known != *reg)) {
             let bits = if is_first { [0; LANES] } else { self.taints.bits(*reg) };

@@ -5,12 +5,12 @@ use crate::finding::{RawFinding, ThreadAtSite, describe_memory};
 use simt::observe::{Access, Places, Site, Space};
 use simt::regs::{LANES, Lanes64, lanes};
 
-/// The maximum number of different reads of unwritten memory that are kept. Later reads share one origin.
+/// The maximum number of different reads of unwritten memory that are recorded. Later reads share one origin.
 const MAX_ORIGINS: usize = 1 << 14;
 
 /// The origin of undefined bits.
 pub(super) struct Origin {
-    /// The reading action and its place: `read of 4 bytes`. For a register, it is set at the first read.
+    /// The reading action and its place: `read of 4 bytes`. For a register, this field is set at the first read.
     pub(super) read: Option<(String, ThreadAtSite)>,
     pub(super) address: Option<u64>,
     /// The memory or register, for messages.
@@ -41,8 +41,8 @@ impl Init {
         self.origin(site, (access.space, address), lane, access.bytes, places)
     }
 
-    /// Returns the origin of unwritten bytes that an instruction reads. `address` is the first of them, and `lane` the
-    /// first lane that reads one.
+    /// Returns the origin of unwritten bytes that an instruction reads. `address` is the address of the first such
+    /// byte, and `lane` the first lane that reads such a byte.
     pub(super) fn origin(
         &mut self,
         site: Site,

@@ -60,7 +60,7 @@ fn wide(number: u32) -> Reg {
     Reg::R64(R64(number))
 }
 
-/// Returns the rule of an instruction on registers.
+/// Returns the rule for an instruction that computes on registers.
 pub(super) fn rule(alu: &Alu) -> Rule {
     match alu {
         Alu::Int(op) => integer(op),

@@ -4,7 +4,7 @@
 #[derive(Debug, Default)]
 pub(super) struct SharedShadow {
     written: Vec<u64>,
-    /// The start of the memory that belongs to the system, which counts as written.
+    /// The address at which the system's memory starts. This memory counts as written.
     end: u64,
 }
 

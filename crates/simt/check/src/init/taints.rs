@@ -7,7 +7,7 @@ use simt::regs::{LANES, Lanes64, Pred, R32, R64, Reg, lanes};
 /// The undefined bits of one register.
 #[derive(Debug, Clone)]
 pub(super) struct Taint {
-    /// The register file, and the register's number in that file of the warp.
+    /// The register file, and the number of the register in that file.
     at: (usize, u32),
     /// The lanes with undefined bits.
     pub(super) lanes: u32,

@@ -1,8 +1,8 @@
 //! Finds the sources of the addresses of a program's instructions: a flow-insensitive data flow over the registers.
 //!
 //! A register's value comes from parameters of the kernel, from variables, or from an unknown source. Memory, functions
-//! that are called by their address, and the runtime are unknown sources. The result of a computing instruction has all
-//! sources of its operands.
+//! that are called by their address, and the runtime are unknown sources. The result of a computation has all sources
+//! of the instruction's operands.
 
 mod value;
 

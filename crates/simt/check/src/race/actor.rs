@@ -1,4 +1,4 @@
-//! One access, and the test whether earlier accesses happened before it.
+//! One access, and the test of whether earlier accesses happened before it.
 
 use std::cell::Cell;
 
@@ -22,7 +22,7 @@ pub(super) struct Toucher {
 }
 
 impl Toucher {
-    /// Returns whether both are the same single thread.
+    /// Returns whether both values represent the same single thread.
     #[inline]
     pub(super) fn is_thread_of(&self, other: &Self) -> bool {
         self.warp == other.warp && self.lanes == other.lanes && self.lanes.is_power_of_two()
@@ -95,8 +95,8 @@ impl Actor<'_> {
         self.warp == self.home
     }
 
-    /// Returns a lane of the earlier access and one of `lanes` for which the earlier access did not happen before this
-    /// one. The two lanes are not the same thread.
+    /// Returns a lane of the earlier access and one of `lanes` such that the earlier access did not happen before this
+    /// access. The two lanes are not the same thread.
     #[inline]
     fn unordered(&self, earlier: &Toucher, lanes: u32) -> Option<(u32, u32)> {
         let lanes = self.issuer.map_or(lanes, |lane| 1 << lane);

@@ -11,7 +11,7 @@ use rustc_hash::FxBuildHasher;
 use simt::observe::AsyncGroup;
 use simt::regs::{LANES, lanes};
 
-/// The number of groups that are kept for a lane that does not wait.
+/// The maximum number of groups that are recorded for a lane that does not wait.
 const MAX_GROUPS: usize = 64;
 
 /// The asynchronous operations of a warp.
@@ -111,7 +111,7 @@ struct Object {
     arrived: Tree,
     /// The knowledge of the threads that arrived in completed phases.
     over: Tree,
-    /// Whether the phase has ended, while the event of the arrival that ended it may still follow.
+    /// Whether the phase has ended. The event for the arrival that ended it may still follow.
     ends: bool,
 }
 

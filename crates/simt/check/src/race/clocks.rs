@@ -1,5 +1,5 @@
-//! The clocks that a thread knows of all threads of a launch. Accesses up to a known clock happened before the thread's
-//! next access.
+//! What a thread knows of the clocks of all threads of a launch. Accesses up to a known clock happened before the
+//! thread's next access.
 //!
 //! The clocks form an immutable tree, so that knowledge is cheap to copy and join. Its leaves are the lanes of a warp,
 //! the next level the warps of a block, and the upper levels the blocks. A node whose threads all have the same clock,

@@ -6,10 +6,10 @@ use rustc_hash::FxBuildHasher;
 use simt::observe::Scope;
 
 /// The number of a group of 32 lanes in the tree of clocks: a warp's threads, or an agent for its asynchronous
-/// operations. The warps of a block are consecutive, with space for 32 of them.
+/// operations. The warps of a block have consecutive numbers, and 32 numbers are reserved for the warps of each block.
 pub(super) type WarpNumber = u32;
 
-/// The part of a warp that accesses memory.
+/// The actors that access memory for a warp: its threads, and an agent for each kind of asynchronous operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Agent {
     /// The warp's threads.
@@ -22,7 +22,7 @@ pub(super) enum Agent {
     BulkWrites,
     /// Operations that signal mbarriers. One lane represents all operations of an mbarrier.
     Signaled,
-    /// The reads of a warp's `wgmma.mma_async`, all as lane 0.
+    /// The reads of a warp's `wgmma.mma_async`, all represented by lane 0.
     Products,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Nearness {
 }
 
 impl Nearness {
-    /// Returns whether a scope around one thread includes the other.
+    /// Returns whether the scope of one of two threads at this distance includes the other thread.
     #[inline]
     pub(super) fn is_in(self, scope: Scope) -> bool {
         match self {

@@ -16,7 +16,7 @@ use rustc_hash::FxBuildHasher;
 use simt::observe::{AccessKind, Order, Scope};
 use simt::regs::{ALL, LANES, lanes};
 
-/// The maximum number of separate releases of a place. Beyond it, releases of the same scope are joined.
+/// The maximum number of separate releases of a place. Beyond this number, releases of the same scope are joined.
 const MAX_RELEASES: usize = 8;
 
 /// Memory on which threads spin, by place.
@@ -92,7 +92,7 @@ impl Locations {
             if kind == AccessKind::Store {
                 place_lanes = 1 << place_lanes.ilog2();
             }
-            // An atomic of one instruction reads the results of earlier lanes. This has no effect if all lanes know
+            // In an atomic instruction, a lane reads the results of earlier lanes. This has no effect if all lanes know
             // each other's releases.
             let is_known = |release: Release| release.known_by(warp, place_lanes, grid) == place_lanes;
             if place_lanes.is_power_of_two() || released(warp, &write_release, (place_lanes, order.scope)).all(is_known)

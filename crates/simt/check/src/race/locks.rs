@@ -21,7 +21,7 @@ use rustc_hash::FxBuildHasher;
 use simt::observe::{Order, Scope};
 use simt::regs::lanes;
 
-/// The maximum number of sections that are kept for a thread.
+/// The maximum number of sections that are recorded for a thread.
 const MAX_SECTIONS: usize = 8;
 
 /// A thread, and the clock of one of its accesses.

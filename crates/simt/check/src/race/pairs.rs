@@ -26,13 +26,13 @@ struct Pair {
 }
 
 impl Pair {
-    /// Returns whether both are accesses to a flag on which threads spin, which is a proper use of `volatile`.
+    /// Returns whether the accesses of a pair are to a flag on which threads spin, which is a proper use of `volatile`.
     fn is_of_flag(reason: Reason, flag: u64, flags: &Flags) -> bool {
         matches!(reason, Reason::Volatile | Reason::InStep) && flags.contains(&flag)
     }
 }
 
-/// The maximum number of pairs that are kept. Further pairs are not counted.
+/// The maximum number of pairs that are recorded. Further pairs are not counted.
 const MAX_PAIRS: usize = 4096;
 
 /// The key of a pair: why it races, whether both accesses write the same value, and the instructions.

@@ -1,7 +1,8 @@
 //! The last accesses to each byte of memory.
 //!
-//! Memory is divided into 128-byte lines. If few instructions have accessed a line, each access is kept as a [`Run`].
-//! For other lines, the last accesses to each four-byte word are kept, with the accessed bytes of the word.
+//! Memory is divided into 128-byte lines. If few instructions have accessed a line, each access is recorded as a
+//! [`Run`]. For other lines, the last accesses to each four-byte word are recorded, with the accessed bytes of the
+//! word.
 
 use std::collections::HashMap;
 
@@ -15,7 +16,7 @@ use rustc_hash::FxBuildHasher;
 pub(super) const LINE: u64 = 128;
 /// The number of lines of a page.
 const PAGE: u64 = 256;
-/// The maximum number of reads, and also of writes, that are kept for a line before the line is divided into words.
+/// The maximum number of reads, and of writes, that are recorded for a line before the line is divided into words.
 const RUNS: usize = 4;
 
 /// One access of lanes to bytes of a line. Either each lane accesses `size` bytes, consecutively from byte `lo`, or all
@@ -67,7 +68,7 @@ impl Run {
         (self.lo, self.hi, self.size) == (other.lo, other.hi, other.size)
     }
 
-    /// Returns whether the same lanes of the same warp access each byte.
+    /// Returns whether each byte is accessed by the same lane of the same warp in both runs.
     #[inline]
     fn same_threads(&self, other: &Self) -> bool {
         self.warp == other.warp

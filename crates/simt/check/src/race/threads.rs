@@ -100,17 +100,17 @@ impl Knowledge {
         self.fence == 0 && self.heard.is_identical(&Node::NONE)
     }
 
-    /// Returns whether the fences in a tree are known.
+    /// Returns whether the knowledge includes all fences in a tree.
     pub(super) fn has_heard(&self, heard: &Node) -> bool {
         self.heard.covers(heard)
     }
 
-    /// Adds the fences in a tree.
+    /// Adds the fences in a tree to the knowledge.
     pub(super) fn hear(&mut self, heard: &Node) {
         self.heard = heard.join(&self.heard);
     }
 
-    /// Adds the knowledge in a tree.
+    /// Adds the contents of a tree to the knowledge.
     pub(super) fn learn(&mut self, home: WarpNumber, tree: &Tree, grid: &Grid) {
         // If both trees are equal, continue with a shared tree, because comparing it with itself is fast.
         self.grid = tree.known.join(&self.grid);
@@ -145,9 +145,10 @@ pub(super) struct Snapshot {
 pub(super) struct Release {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) lanes: u32,
-    /// The scope of the threads that may acquire it.
+    /// The scope of the threads that may acquire the knowledge.
     pub(super) scope: Scope,
-    /// Whether a volatile write to a flag releases it, without a fence. Such a release orders only volatile accesses.
+    /// Whether a volatile write to a flag releases the knowledge, without a fence. Such a release orders only volatile
+    /// accesses.
     pub(super) by_volatile: bool,
 }
 
@@ -243,7 +244,7 @@ struct Pending {
     lanes: u32,
     /// The nearness of the releasing threads.
     nearness: Nearness,
-    /// Whether a volatile write released it, so that a fence does not acquire it.
+    /// Whether a volatile write released the knowledge, so that a fence does not acquire it.
     by_volatile: bool,
     tree: Tree,
 }
@@ -254,7 +255,7 @@ pub(super) struct Seen {
     pub(super) place: u64,
     /// The version of the place's handover.
     pub(super) version: u32,
-    /// Whether the read acquired.
+    /// Whether the read was an acquire.
     pub(super) acquires: bool,
     /// Whether the place was a flag at that time.
     pub(super) is_flag: bool,
@@ -398,7 +399,7 @@ impl WarpState {
         self.classes.unite(ALL, known.clone());
     }
 
-    /// Records that lanes execute a `fence.sc`, which comes after the fences that they know.
+    /// Records that lanes execute a `fence.sc`, which follows the fences that the lanes already know.
     pub(super) fn fence_in_order(&mut self, lanes: u32, grid: &Grid) {
         let (home, clock) = (self.number, self.clock);
         self.change(lanes, |known| {

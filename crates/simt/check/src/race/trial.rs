@@ -9,8 +9,8 @@
 //!
 //! - A full fence between a strong store and a later strong load of another location by the same thread (store
 //!   buffering, Dekker, Peterson). The simulator is sequentially consistent, so no run shows the effect of this fence.
-//! - A barrier at which some threads used a different barrier instruction or do not wait. Two consecutive warp barriers
-//!   look like such a barrier.
+//! - A barrier that some threads reach with a different barrier instruction, or at which some threads do not wait. Two
+//!   consecutive warp barriers look like such a barrier.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hasher;
@@ -68,7 +68,7 @@ pub(crate) struct Trial {
     pub(super) weaker: Weaker,
     result: Arc<Mutex<Outcome>>,
     outcome: Outcome,
-    /// By block and barrier, the instruction at which threads wait there.
+    /// By block and barrier, the instruction at which threads wait for the barrier.
     meetings: HashMap<(u64, u32), Site>,
     /// The number of executed instructions.
     events: u64,
@@ -134,7 +134,7 @@ impl Trial {
         }
     }
 
-    /// Records that lanes wait at a warp barrier. The event of its execution follows.
+    /// Records that lanes wait at a warp barrier. The event for the execution of the barrier follows.
     pub(super) fn meet(&mut self, site: Site, warp_id: WarpId) {
         let last = self.last.replace((warp_id, site, self.events + 1));
         let same = |last: &(WarpId, Site, u64)| last.1 != site && (last.0, last.2) == (warp_id, self.events);
@@ -214,7 +214,7 @@ impl Race {
         is_ignored
     }
 
-    /// Stores the outcome of the run if it is a trial, and returns whether it is one.
+    /// Stores the outcome of the run if it is a trial. Returns whether the run is a trial.
     pub(super) fn end_of_trial(&mut self) -> bool {
         let Some(trial) = &mut self.trial else { return false };
         let pairs = self.pairs.counts();

@@ -1,12 +1,12 @@
 //! The last accesses to a four-byte word.
 //!
 //! A word keeps the last write and the reads since then. If the last writes are atomic and of different warps, the word
-//! keeps all of them. If there are more than [`MAX_ENTRIES`], an old access is dropped. A race with one of many readers
-//! may then be missed, if the writer knows all the kept readers.
+//! keeps all of them. If there are more than [`MAX_ENTRIES`] reads or writes, an old access is dropped. A race with one
+//! of many readers may then be missed, if the writer knows all the readers that are left.
 
 use super::actor::{Actor, Hit, Toucher};
 
-/// The maximum number of reads, and also of writes, that a word keeps.
+/// The maximum number of reads that a word keeps, and the maximum number of writes.
 const MAX_ENTRIES: usize = 5;
 
 /// The last accesses to four bytes.

@@ -44,11 +44,12 @@ struct Arrived {
     site: Site,
     warp: u32,
     lanes: u32,
-    /// The number of threads that they wait for.
+    /// The number of threads that the lanes wait for.
     count: u32,
     aligned: bool,
     reduces: bool,
-    /// Whether they arrive as at `__syncthreads()`: they wait for the whole block, and each warp arrives as a unit.
+    /// Whether the lanes arrive as at `__syncthreads()`: they wait for the whole block, and each warp arrives as a
+    /// unit.
     is_for_block: bool,
     party: ThreadAtSite,
 }
@@ -155,7 +156,7 @@ impl Barriers {
         before.push(now);
     }
 
-    /// Records that a barrier is complete. Threads that have ended do not count, although they have not reached it.
+    /// Records that a barrier is complete. The barrier does not wait for threads that have ended without reaching it.
     pub(super) fn released(&mut self, facts: &LaunchFacts, block: u64, id: u32, findings: &mut Findings) {
         let arrived = self.arrived.remove(&(block, id)).unwrap_or_default();
         let Some((ended, threads)) = self.ended.get(&block) else { return };

@@ -2,7 +2,7 @@
 //! whether a block may end before other blocks have finished with its shared memory.
 //!
 //! A block must not end before the accesses of other blocks to its shared memory are complete. After each such access,
-//! the block must wait before it ends. The check accepts the cluster barrier and any operation of the block that may
+//! the block must wait before it ends. The check accepts the cluster barrier and any operation with which the block may
 //! have waited: an mbarrier wait, an atomic, a fence, or a load that is not weak.
 
 use std::collections::HashMap;

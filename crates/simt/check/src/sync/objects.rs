@@ -21,7 +21,7 @@ struct Object {
     initialized: ThreadAtSite,
     /// The number of the current phase, from 0.
     phase: u64,
-    /// By warp of its block: the number of phases that the warp knows to be complete.
+    /// By warp of the mbarrier's block: the number of phases that the warp knows to be complete.
     known: HashMap<u32, u64>,
     max_known: u64,
 }

@@ -5,6 +5,6 @@
 
 /// Does nothing: there is nothing to include, and no library to link.
 pub fn include_cuda() {
-    // Without such a line, cargo runs the script again whenever any file of the package changes.
+    // Without a `rerun-if` line, cargo runs the script again whenever any file of the package changes.
     println!("cargo::rerun-if-changed=build.rs");
 }

@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn newer_codes_become_unknown() {
-        // CUDA 13 has 46, device unavailable, and 912, invalid cluster size. The other two are not error codes.
+        // CUDA 13 defines 46 (device unavailable) and 912 (invalid cluster size). The other two numbers are not error
+        // codes.
         for code in [46, 912, 1000, c_uint::MAX] {
             assert_eq!(known(code), CUresult::CUDA_ERROR_UNKNOWN);
         }

@@ -30,7 +30,7 @@ pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUres
         return Ok(());
     }
     let mut static_bytes = 0;
-    // SAFETY: the function's module is loaded, and `static_bytes` is a place for the result.
+    // SAFETY: the function's module is loaded, and `static_bytes` is writable memory for the result.
     let mut result = unsafe { cuFuncGetAttribute(&raw mut static_bytes, STATIC, function) };
     if result == CUresult::CUDA_SUCCESS && bytes.saturating_add(static_bytes) > DEFAULT_SHARED_BYTES {
         // SAFETY: the function's module is loaded, and the other arguments are numbers.
@@ -66,8 +66,9 @@ pub fn encode_tiled(map: &TensorMap) -> Result<[u8; 128], CUresult> {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let mut encoded = Aligned([0; 128]);
-    // SAFETY: `encoded` is a place for a map, aligned to 64 bytes. The check above ensures that there is one size, tile
-    // side and step per dimension, and one stride less. The driver does not access the tensor's address.
+    // SAFETY: `encoded` is writable memory for a map, aligned to 64 bytes. The check above ensures that there is one
+    // size, tile side and step per dimension, and one stride per dimension except the first. The driver does not access
+    // the tensor's address.
     let result = unsafe {
         cuTensorMapEncodeTiled(
             encoded.0.as_mut_ptr().cast(),
@@ -90,7 +91,7 @@ pub fn encode_tiled(map: &TensorMap) -> Result<[u8; 128], CUresult> {
     }
 }
 
-/// Returns the driver's compiler messages about PTX that it refused in the current context.
+/// Compiles PTX in the current context and returns the error messages of the driver's compiler.
 pub fn compiler_log(ptx: &str) -> String {
     const BYTES: usize = 4096;
     let Ok(image) = CString::new(ptx) else {

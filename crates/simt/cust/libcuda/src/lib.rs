@@ -3,8 +3,8 @@
 //! # The two problems that this crate solves
 //!
 //! cust calls the CUDA driver, a library that comes with NVIDIA's kernel module: `libcuda.so.1` on Linux, `nvcuda.dll`
-//! on Windows. cust links that library in the ordinary way, which has two consequences. cust *builds* only where a CUDA
-//! installation is found, because the linker needs a library to link against. And the program *starts* only where the
+//! on Windows. cust links that library in the ordinary way, which has two consequences. cust *builds* only if a CUDA
+//! installation is found, because the linker needs a library to link against. And the program *starts* only if the
 //! driver is installed, because the system's loader resolves a program's libraries before its first instruction. On a
 //! laptop without a GPU, there is no error to catch and `main` never runs.
 //!

@@ -92,7 +92,7 @@ fn open(path: OsString, needs_device: bool) -> Result<Library, String> {
         // SAFETY: `cuDeviceGetCount` has this signature in every CUDA driver.
         let count = unsafe { library.get::<unsafe extern "C" fn(*mut c_int) -> c_uint>("cuDeviceGetCount") };
         let mut devices = 0;
-        // SAFETY: the flag of `cuInit` is zero, as required, and `devices` is a place for the count.
+        // SAFETY: the flag of `cuInit` is zero, as required, and `devices` is writable memory for the count.
         let result = unsafe { init(0) }.max(count.map_or(1, |count| unsafe { count(&raw mut devices) }));
         if result != 0 || devices == 0 {
             // Keep the library open, because an initialized driver may have threads that need its code.

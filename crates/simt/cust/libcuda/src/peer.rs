@@ -33,11 +33,11 @@ pub struct Link {
 pub fn link(device: CUdevice, peer: CUdevice) -> Result<Link, CUresult> {
     let attribute = |attribute| {
         let mut value: c_int = 0;
-        // SAFETY: `value` is a place for the result, and the other arguments are numbers.
+        // SAFETY: `value` is writable memory for the result, and the other arguments are numbers.
         done(unsafe { cuDeviceGetP2PAttribute(&raw mut value, attribute, device, peer) }).map(|()| value)
     };
     let mut can_access: c_int = 0;
-    // SAFETY: `can_access` is a place for the result, and the other arguments are numbers.
+    // SAFETY: `can_access` is writable memory for the result, and the other arguments are numbers.
     done(unsafe { cuDeviceCanAccessPeer(&raw mut can_access, device, peer) })?;
     Ok(Link {
         can_access: can_access != 0,
@@ -46,8 +46,8 @@ pub fn link(device: CUdevice, peer: CUdevice) -> Result<Link, CUresult> {
     })
 }
 
-/// Lets kernels of the current context access the memory of another device's primary context, which then stays until
-/// the process ends. Enabling access twice is not an error.
+/// Lets kernels of the current context access the memory of another device's primary context, which is then retained
+/// until the process ends. Enabling access twice is not an error.
 ///
 /// # Errors
 /// Returns the driver's error when the devices have no peer access, or when both are the same device.
@@ -69,7 +69,7 @@ pub fn carry_context() -> Result<impl FnOnce() -> Result<(), CUresult> + Send + 
     // SAFETY: a context may be current in several threads.
     unsafe impl Send for Carried {}
     let mut carried = Carried(ptr::null_mut());
-    // SAFETY: `carried.0` is a place for the context.
+    // SAFETY: `carried.0` is writable memory for the context.
     done(unsafe { cuCtxGetCurrent(&raw mut carried.0) })?;
     Ok(move || {
         let carried = carried;
@@ -78,8 +78,8 @@ pub fn carry_context() -> Result<impl FnOnce() -> Result<(), CUresult> + Send + 
     })
 }
 
-/// Copies `bytes` bytes from one device's memory to another's, in a stream. The devices' primary contexts stay until
-/// the process ends.
+/// Copies `bytes` bytes from one device's memory to another's, in a stream. The devices' primary contexts are retained
+/// until the process ends.
 ///
 /// # Errors
 /// Returns the driver's error when a device does not exist or the driver refuses the copy.
@@ -100,10 +100,10 @@ pub unsafe fn copy_peer(
     done(unsafe { cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream) })
 }
 
-/// Returns the primary context of a device, and retains it until the process ends.
+/// Returns the primary context of a device and retains it until the process ends.
 fn retain(device: CUdevice) -> Result<CUcontext, CUresult> {
     let mut context = ptr::null_mut();
-    // SAFETY: `context` is a place for the context, and `device` is a number.
+    // SAFETY: `context` is writable memory for the context, and `device` is a number.
     done(unsafe { cuDevicePrimaryCtxRetain(&raw mut context, device) }).map(|()| context)
 }
 
@@ -122,9 +122,9 @@ impl SideStream {
         let mut side = Self { stream: ptr::null_mut(), event: ptr::null_mut() };
         let (without_null, without_times) =
             (CUstream_flags::CU_STREAM_NON_BLOCKING, CUevent_flags::CU_EVENT_DISABLE_TIMING);
-        // SAFETY: `side.stream` is a place for the handle.
+        // SAFETY: `side.stream` is writable memory for the handle.
         done(unsafe { cuStreamCreateWithPriority(&raw mut side.stream, without_null as c_uint, 0) })?;
-        // SAFETY: `side.event` is a place for the handle.
+        // SAFETY: `side.event` is writable memory for the handle.
         done(unsafe { cuEventCreate(&raw mut side.event, without_times as c_uint) })?;
         Ok(side)
     }

@@ -3,7 +3,7 @@
 //! Names and signatures are those of `cuda.h` (CUDA Driver API 11.4, as in cust's bindings). The linker sees
 //! these names: `cuda.h` makes `cuMemAlloc` a macro for `cuMemAlloc_v2`.
 
-// The functions have the driver's names.
+// The functions are named like the driver's functions.
 #![allow(non_snake_case)]
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
@@ -44,7 +44,7 @@ macro_rules! functions {
                 }
             }
 
-            /// Returns the functions that cust calls and the library does not export.
+            /// Returns the functions that cust calls but the library does not export.
             pub(crate) fn missing(&self) -> Vec<&'static str> {
                 let mut missing = Vec::new();
                 $(if self.$name.is_none() {
@@ -138,7 +138,7 @@ fn driver() -> Option<&'static Table> {
 const NO_DRIVER: CUresult = CUresult::CUDA_ERROR_NO_DEVICE;
 
 /// The result of a function that the driver lacks. It is not `CUDA_ERROR_NOT_FOUND`, because looking up a kernel that a
-/// module does not have also returns that code.
+/// module does not contain also returns that code.
 const LACKS_FUNCTION: CUresult = CUresult::CUDA_ERROR_NOT_SUPPORTED;
 
 /// Returns our text for `cuGetErrorString` if the driver provides none. cust's `Display` for an error calls that

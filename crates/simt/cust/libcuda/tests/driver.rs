@@ -18,7 +18,7 @@ fn devices() -> PathBuf {
     path
 }
 
-/// Compiles a Rust file to a library in `folder`, and returns the library's path.
+/// Compiles a Rust file to a library in `folder` and returns the library's path.
 fn library(folder: &TempDir, source: &Path, cfgs: &[&str]) -> PathBuf {
     let library = folder.path().join("stand_in.so");
     let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));

@@ -90,7 +90,7 @@ pub(crate) fn with_per_thread_default(call: impl FnOnce() -> u32) -> u32 {
     code
 }
 
-/// Runs the body of a function, and converts its result to the driver's code. A panic in the body becomes an error
+/// Runs the body of a function and converts its result to the driver's code. A panic in the body becomes an error
 /// code.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
     if IN_HOST_FUNCTION.get() && !matches!(name, "cuGetErrorName" | "cuGetErrorString") {

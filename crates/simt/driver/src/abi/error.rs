@@ -77,7 +77,7 @@ pub(crate) struct Error {
     pub(crate) code: Code,
     /// The reason; empty if the code needs no explanation.
     pub(crate) reason: String,
-    /// The reason with its location in a kernel, if it has one.
+    /// The reason with its location in a kernel, if there is a location.
     pub(crate) diagnostic: Option<Box<Diagnostic>>,
 }
 

@@ -87,7 +87,7 @@ impl<T> Handles<T> {
     }
 }
 
-/// Locks a mutex, and ignores poisoning. A panic ends only the call in which it happens. Each change of the driver's
+/// Locks a mutex and ignores poisoning. A panic ends only the call in which it happens. Each change of the driver's
 /// state is a single assignment, or leaves a valid state if it is interrupted.
 pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -83,7 +83,7 @@ pub(crate) fn print(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
 }
 
-/// Flushes C's streams, and ends the process with this exit code.
+/// Flushes C's streams and ends the process with this exit code.
 #[cfg(target_os = "linux")]
 pub(crate) fn exit(code: u8) -> ! {
     // SAFETY: `fflush` accepts null, which means all streams. The process ends here, so no code runs afterwards.

@@ -35,7 +35,7 @@ static FILE: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
 /// The unimplemented functions that were called.
 static UNSUPPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Writes a message to the log, and passes it to the watcher. If the log cannot be written, the program continues
+/// Writes a message to the log and passes it to the watcher. If the log cannot be written, the program continues
 /// without an error.
 pub fn tell(text: &str) {
     if keep(text) {
@@ -58,7 +58,7 @@ fn write(text: &str) {
     };
 }
 
-/// The messages of a private driver, which are kept instead of written.
+/// The messages of a private driver, which are stored here instead of written to the log.
 static KEPT: PerDriver<Mutex<Vec<String>>> = PerDriver::new();
 
 /// Returns the messages of a private driver since the last call.
@@ -66,7 +66,7 @@ pub(crate) fn take_kept() -> Vec<String> {
     std::mem::take(&mut *lock(KEPT.get()))
 }
 
-/// Keeps a message of a private driver, and returns whether the driver is private.
+/// Stores the message if this thread uses a private driver, and returns whether it does.
 fn keep(text: &str) -> bool {
     if is_private() && !text.is_empty() {
         lock(KEPT.get()).push(text.to_owned());

@@ -10,7 +10,7 @@ use crate::abi::handles::is_private;
 /// Watches the launches of the driver that the program's calls reach, but not those of a
 /// [`Simulation`](crate::Simulation).
 pub trait Watcher: Send + Sync {
-    /// Runs a launch instead of the driver, with these sanitizers. The driver reports the findings.
+    /// Runs a launch with these sanitizers, in place of the driver. The driver reports the findings.
     fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<()>;
 
     /// Receives a message that the driver writes.

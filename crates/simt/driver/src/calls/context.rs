@@ -34,7 +34,7 @@ pub(crate) fn release(context: &Context) -> Result<()> {
     }
 }
 
-/// Waits for all work of a context, and prints the output of its kernels.
+/// Waits for all work of a context and prints the output of its kernels.
 pub(crate) fn synchronize(context: &Context) -> Result<()> {
     capture::check_context(context.handle)?;
     finish(context)?;

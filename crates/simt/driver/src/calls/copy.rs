@@ -13,7 +13,7 @@ use crate::gpu::op::Op;
 use crate::gpu::stream::Stream;
 use crate::gpu::submit;
 
-/// Enqueues a copy. Waits for the copy if `waits`, or if it reads or writes pageable memory.
+/// Enqueues a copy. Waits for the copy if `waits` is true, or if the copy reads or writes pageable memory.
 pub(crate) fn enqueue(copy: Copy, from: Space, to: Space, stream: Handle, waits: bool) -> Result<()> {
     Stream::of(stream)?;
     copy.check(from, to)?;

@@ -11,7 +11,7 @@ use crate::gpu::copy3d::{self, Memcpy3d, Operand};
 use crate::gpu::location::Location;
 use crate::gpu::stream::Stream;
 
-/// The space of all operands: the address determines where the memory is.
+/// The memory space of all operands: the address of each operand determines its space.
 const EITHER: Space = Space::Either;
 /// The valid values of `CUmemcpySrcAccessOrder`.
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=3;

@@ -32,7 +32,7 @@ fn free(address: u64, kinds: &[Kind]) -> Result<()> {
     memory::free_now(&mut driver()?.simulator(), address)
 }
 
-/// Captures an allocation in a stream, and returns its address; `None` if the stream is not captured.
+/// Captures an allocation in a stream and returns its address; `None` if the stream is not captured.
 fn capture_allocation(stream: &Stream, bytes: usize) -> Result<Option<u64>> {
     if !capture::is_captured(stream)? {
         return Ok(None);

@@ -105,7 +105,7 @@ pub(crate) unsafe fn bytes<'a>(fatbin: *const c_void) -> Result<&'a [u8]> {
     Ok(unsafe { std::slice::from_raw_parts(fatbin.cast::<u8>(), end) })
 }
 
-/// Reads the header of a fatbin, and returns the byte range of the entries.
+/// Reads the header of a fatbin and returns the byte range of the entries.
 fn entries(fatbin: &[u8]) -> Result<Range<usize>> {
     let damaged = || Error::new(Code::INVALID_IMAGE, "the header of a fatbin is damaged");
     let header = fatbin.get(..HEADER).filter(|header| header[..4] == CONTAINER).ok_or_else(damaged)?;

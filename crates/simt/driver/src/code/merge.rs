@@ -57,8 +57,8 @@ fn symbols<'a>(text: &'a str, module: &Module<'a>) -> Vec<Symbol<'a>> {
 /// whether it is a floating-point number, and its size in bytes. `nvlink` 13.5 compares these.
 type Shape = (bool, bool, Option<u32>);
 
-/// A function that a module shares with other modules: either the module defines it, or it declares and calls it. A
-/// linker does not see declarations that nothing calls.
+/// A function that a module shares with other modules: either the module defines the function, or the module declares
+/// and calls it. A linker does not see declarations that nothing calls.
 struct Prototype<'a> {
     name: &'a str,
     /// The return parameters, and the input parameters.

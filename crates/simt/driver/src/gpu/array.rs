@@ -104,7 +104,7 @@ pub(crate) fn format(format: u32, channels: u32) -> Result<(TexelFormat, bool)> 
 }
 
 impl Descriptor {
-    /// Returns whether the third side counts layers or faces.
+    /// Returns whether the third side is a number of layers or faces.
     pub(crate) fn has_layers(&self) -> bool {
         self.flags & (LAYERED | CUBEMAP) != 0
     }
@@ -266,7 +266,7 @@ functions! {
         to.set(ARRAYS.get(array)?.descriptor)
     }
 
-    // This function and the next ones describe sparse, planar or deferred-mapping arrays, which do not exist here.
+    // This function and the following ones describe sparse, planar or deferred-mapping arrays, which do not exist here.
     fn cuArrayGetMemoryRequirements(_requirements: Out<u8>, array: Handle, device: i32) {
         ARRAYS.get(array)?;
         driver()?.device(device)?;

@@ -76,7 +76,7 @@ pub(crate) fn of(device: &Description, board: &Board, limits: &Limits, number: u
         (116, board.gpudirect.into()),
         (117, board.gpudirect.into()),
         (118, u32::from(board.gpudirect) * 100),
-        // Handle types that memory pools support: file descriptors, and fabric handles where NVLink spans hosts.
+        // Handle types that memory pools support: file descriptors, and fabric handles if NVLink spans hosts.
         (119, 1 + since((9, 0), 8)),
         (120, since((9, 0), 1)),
         // Memory synchronization domains ("CUDA C++ Programming Guide"): four since Hopper.

@@ -42,7 +42,7 @@ thread_local! {
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Held while a primary context begins or ends, so that a concurrent `retain` never gets the ending context.
+/// Held while a primary context begins or ends, so that a concurrent `retain` never gets a context that is ending.
 pub(crate) static CHANGE: PerDriver<Mutex<()>> = PerDriver::new();
 
 impl Context {
@@ -141,7 +141,7 @@ pub(crate) fn top() -> Option<Arc<Context>> {
     STACK.with_borrow(|stack| stack.last().cloned())
 }
 
-/// Replaces the context stack of this thread, and returns the old stack. The last entry is the current context.
+/// Replaces the context stack of this thread and returns the old stack. The last entry is the current context.
 pub(crate) fn replace_stack(contexts: Vec<Arc<Context>>) -> Vec<Arc<Context>> {
     STACK.replace(contexts)
 }

@@ -140,7 +140,7 @@ fn piece(simulator: &Simulator, address: u64, bytes: u64) -> u64 {
     left.filter(|left| *left > 0).map_or(bytes, |left| left.min(bytes))
 }
 
-/// Copies contiguous addresses, which may span several adjacent mappings.
+/// Copies contiguous bytes, which may span several adjacent mappings.
 fn copy_row(simulator: &mut Simulator, mut from: u64, mut to: u64, mut bytes: u64) -> Result<()> {
     while bytes > 0 {
         let part = piece(simulator, from, bytes).min(piece(simulator, to, bytes));

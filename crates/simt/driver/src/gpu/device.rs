@@ -11,7 +11,7 @@ use crate::gpu::attributes::{self, PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
 /// [`devices::Description::known`] lists, or a file with a description. The default is an H200.
 pub const DEVICE: &str = "LADDER_SIM_DEVICE";
 
-/// The name of a device with a higher compute capability than any compiler knows, and otherwise like
+/// A name for a device with a higher compute capability than any compiler knows. Otherwise, the device equals
 /// [`DEFAULT_DEVICE`]. Libraries that compile kernels at run time pass PTX to such a device, because they cannot
 /// generate machine code for it.
 const FUTURE: &str = "future";
@@ -109,7 +109,7 @@ fn described_as(name: &str) -> Result<Description> {
     Ok(description)
 }
 
-/// Returns the limits of the device with this name.
+/// Returns the limits of the described device. `name` is the requested name.
 fn limits(description: &Description, name: &str) -> Result<&'static Limits> {
     static LATER: OnceLock<Limits> = OnceLock::new();
     let limits = Limits::named(&description.arch).map_err(|error| refused(name, &error.to_string()))?;

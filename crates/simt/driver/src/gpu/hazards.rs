@@ -19,7 +19,7 @@ static TERMS: PerDriver<Mutex<Vec<Weak<Terms>>>> = PerDriver::new();
 /// The modes of threads, by thread number. The default is [`GLOBAL`].
 static MODES: PerDriver<Mutex<HashMap<u64, u32>>> = PerDriver::new();
 
-/// The terms of a capture: the threads that may not make such calls, and whether a call has invalidated the capture.
+/// The terms of a capture: the threads whose calls must not bypass it, and whether a call has invalidated the capture.
 pub(crate) struct Terms {
     pub(crate) mode: u32,
     /// The thread that began the capture.
@@ -73,7 +73,7 @@ pub(crate) fn check() -> Result<()> {
     }
 }
 
-/// Sets the mode of this thread, and returns the old mode.
+/// Sets the mode of this thread and returns the old mode.
 pub(crate) fn exchange_mode(mode: u32) -> Result<u32> {
     driver()?;
     Ok(lock(MODES.get()).insert(platform::thread(), mode).unwrap_or(GLOBAL))

@@ -32,7 +32,7 @@ struct Buffer {
     text: Out<c_char>,
     /// The size of the buffer in bytes.
     bytes: usize,
-    /// The place for the number of bytes written, which is the value of the size option itself.
+    /// The place for the number of bytes written: the value of the size option, which the driver overwrites.
     filled: Out<usize>,
 }
 

@@ -95,8 +95,8 @@ impl Request {
             }
         };
         let args: Vec<Arg> = places.into_iter().map(read).collect();
-        // If the program forgot a length, the following arguments are one place too early and the last one is missing.
-        // Report the length first.
+        // If the program forgot a length, the following arguments are one position too early and the last argument is
+        // missing. Report the length first.
         check_slices(params, &args)?;
         match error {
             Some(error) => Err(error),
@@ -164,8 +164,8 @@ impl Request {
     }
 }
 
-/// Checks that each slice argument is memory that kernels can access. This is possible only if the module has the types
-/// of the kernel's source.
+/// Checks that each slice argument is memory that kernels can access. This is possible only if the module contains the
+/// parameter types of the kernel's source.
 fn check_slices(params: &[Param], args: &[Arg]) -> Result<()> {
     let pairs = params.windows(2).zip(args.windows(2)).enumerate();
     for (index, (params, args)) in pairs {

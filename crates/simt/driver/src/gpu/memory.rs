@@ -27,7 +27,7 @@ pub(crate) fn remove_all(context: Handle) {
     });
 }
 
-/// Allocates memory of a kind in the current context, and returns its address.
+/// Allocates memory of a kind in the current context and returns its address.
 pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Result<u64> {
     let context = context::current()?;
     if kind != Kind::Graph {

@@ -78,7 +78,7 @@ pub(crate) fn load_error(error: &LoadError) -> Error {
 /// Reads an image that a program passes.
 ///
 /// # Safety
-/// The caller must ensure what [`image::ptx`] requires of the image.
+/// The caller must meet the requirements of [`image::ptx`] for the image.
 pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<simt::Module> {
     // SAFETY: the image is one of the driver's formats, as [`image::ptx`] requires.
     read_with(|capability| unsafe { image::ptx(image, capability) }, options)
@@ -147,7 +147,7 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Module>> {
 /// Loads an image into the current context.
 ///
 /// # Safety
-/// The caller must ensure what [`image::ptx`] requires of the image.
+/// The caller must meet the requirements of [`image::ptx`] for the image.
 pub(crate) unsafe fn load(image: *const c_void, options: &JitOptions) -> Result<Arc<Module>> {
     let context = context::current()?;
     // SAFETY: the image is one of the driver's formats, as [`image::ptx`] requires.

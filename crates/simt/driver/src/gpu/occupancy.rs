@@ -16,7 +16,7 @@ type SharedBytes = unsafe extern "C" fn(i32) -> usize;
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, which has no effect on GPUs whose L1 caches global memory.
 const FLAGS: u32 = 1;
 
-/// The maximum number of clusters' blocks on a multiprocessor, as an H200's driver reports it.
+/// The maximum number of blocks of clusters that a multiprocessor holds at once, as an H200's driver reports it.
 const CLUSTER_BLOCKS: u32 = 8;
 
 /// Returns the number of a kernel's blocks that are resident on a multiprocessor. Returns 0 when no block fits, or when

@@ -39,7 +39,7 @@ pub(crate) enum Op {
     Batch(Arc<[MemOp]>),
     /// Allocates memory of a graph, whose address is already fixed.
     Allocate(Arc<GraphMemory>),
-    /// Does nothing, after all operations of an executable graph. Keeps the graph alive until then.
+    /// Does nothing. Runs after all operations of an executable graph, and keeps the graph alive until then.
     End(#[expect(dead_code, reason = "it is only kept alive")] Arc<dyn Any + Send + Sync>),
     /// Does nothing.
     Nothing,
@@ -66,7 +66,7 @@ pub(crate) type Callback = unsafe extern "C" fn(Handle, u32, usize);
 /// A function for `cuLaunchHostFunc`.
 pub(crate) type HostFunction = unsafe extern "C" fn(usize);
 
-/// A stream's call of a function of the program.
+/// A call from a stream to a function of the program.
 #[derive(Clone, Copy)]
 pub(crate) enum HostCall {
     /// A function and its data.
@@ -111,7 +111,7 @@ impl Op {
         }
     }
 
-    /// Runs the operation. If an error ended the context, only calls of the program run.
+    /// Runs the operation. If an error ended the context, only calls to functions of the program run.
     pub(crate) fn run(&self, driver: &'static Driver, context: &Context) -> Result<()> {
         if driver.fault().is_some() && !matches!(self, Op::Host(_)) {
             return Ok(());

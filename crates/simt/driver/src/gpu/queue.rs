@@ -25,7 +25,7 @@ use crate::gpu::op::Op;
 use crate::gpu::state::driver;
 use crate::gpu::stream::{Stream, Waits};
 
-/// The time limit for which other streams wait for a function of the program.
+/// The maximum time that other streams wait for a function of the program.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// The polling interval for memory that a stream waits for, while no other operation can run.
@@ -62,14 +62,14 @@ struct State {
     jobs: BTreeMap<u64, Arc<Job>>,
     /// The operations that have started.
     begun: Vec<u64>,
-    /// The current call of the program.
+    /// The pending or running call to a function of the program, if there is one.
     call: Option<(u64, Arc<Job>)>,
     /// The number of operations that were enqueued.
     enqueued: u64,
     /// The order of each context's streams, by context handle.
     orders: HashMap<Handle, Order>,
     has_thread: bool,
-    /// Whether the thread that calls the program is running.
+    /// Whether the thread that calls functions of the program has been started.
     has_caller: bool,
 }
 
@@ -89,7 +89,7 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Enqueues operations in a stream, and returns the number of the last one. The last operation must follow all
+    /// Enqueues operations in a stream and returns the number of the last one. The last operation must follow all
     /// others. All of them also follow the operations in `dependencies`, which may belong to other streams.
     pub(crate) fn push(
         &'static self,
@@ -229,7 +229,7 @@ impl Queue {
         }
     }
 
-    /// Hands a call of the program to the thread that calls the program, and waits for the call up to `PATIENCE`.
+    /// Hands a call to the thread that calls functions of the program. Waits up to `PATIENCE` until the call is done.
     fn hand_over(&'static self, number: u64, job: Arc<Job>) {
         let mut state = lock(&self.state);
         if !state.has_caller {
@@ -250,7 +250,7 @@ impl Queue {
         }
     }
 
-    /// Runs the calls of the program until the process ends.
+    /// Calls functions of the program until the process ends.
     fn call(&'static self) {
         loop {
             let (number, job) = {
@@ -293,7 +293,7 @@ impl Queue {
         };
         drop(state);
         self.changed.notify_all();
-        // Dropping the jobs may call the program, so it must not happen while the queue is locked.
+        // Dropping the jobs may call functions of the program, so it must not happen while the queue is locked.
         drop((done, call));
     }
 }

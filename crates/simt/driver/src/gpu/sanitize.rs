@@ -61,12 +61,12 @@ struct Found {
     times: HashMap<Places, u64>,
     /// The number of findings that were reported in full.
     shown: usize,
-    /// Notes about what could not be checked, with the kernel of each.
+    /// Notes about what could not be checked, each with its kernel.
     noted: BTreeSet<(String, String)>,
     leaks: u64,
 }
 
-/// The exit code of a process with findings; 0 while there are none, or if the program keeps its exit code.
+/// The exit code of a process with findings; 0 before the first finding, or if the program keeps its exit code.
 static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
 
 /// Returns the exit code for findings, if there are any and the environment sets a code.
@@ -134,7 +134,7 @@ impl Sanitizer {
         Ok(Self { checks, schedules, ..Self::default() })
     }
 
-    /// Runs a kernel, and reports the findings.
+    /// Runs a kernel and reports the findings.
     pub(crate) fn run(&self, simulator: &mut Simulator, launch: &Launch<'_>) -> std::result::Result<(), LaunchError> {
         let Sanitized { result, findings, notes } = match watcher() {
             Some(watcher) => watcher.launch(simulator, launch, self.checks),
@@ -265,7 +265,7 @@ impl Sanitizer {
 }
 
 impl Found {
-    /// Counts a finding, and returns whether to report it: true for the first finding at its lines.
+    /// Counts a finding and returns whether to report it: true for the first finding at its lines.
     fn add(&mut self, finding: &Finding) -> bool {
         let places = places(finding);
         if let Some(times) = self.times.get_mut(&places) {

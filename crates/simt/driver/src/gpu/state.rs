@@ -65,7 +65,7 @@ thread_local! {
     static INSIDE: Cell<Option<&'static Driver>> = const { Cell::new(None) };
 }
 
-/// Makes this thread use a driver, and returns the driver that it used before.
+/// Makes this thread use a driver and returns the driver that it used before.
 pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
     handles::enter(driver.map_or(0, |driver| driver.number));
     INSIDE.replace(driver)
@@ -160,7 +160,7 @@ impl Driver {
         }
     }
 
-    /// Ends all contexts with the error of a kernel. Only the first error is kept.
+    /// Ends all contexts with the error of a kernel. Later errors do not replace the first error.
     pub(crate) fn poison(&self, code: Code) {
         lock(&self.fault).get_or_insert(code);
     }

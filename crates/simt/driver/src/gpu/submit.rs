@@ -16,8 +16,8 @@ pub(crate) fn enqueue(stream: Handle, op: Op) -> Result<()> {
     enqueue_or_wait(stream, op, false)
 }
 
-/// Enqueues an operation in the stream with this handle. If `waits`, waits until the operation has run, unless it is
-/// captured.
+/// Enqueues an operation in the stream with this handle. If `waits` is true, waits until the operation has run, unless
+/// it is captured.
 pub(crate) fn enqueue_or_wait(stream: Handle, op: Op, waits: bool) -> Result<()> {
     static BLOCKING: LazyLock<bool> =
         LazyLock::new(|| std::env::var("CUDA_LAUNCH_BLOCKING").is_ok_and(|value| value == "1"));

@@ -224,7 +224,7 @@ impl Sampling {
         }
     }
 
-    /// Returns the only level of a mipmapped array that is read.
+    /// Returns the level of a mipmapped array that a texture reads. Refuses textures that read several levels.
     fn level(&self, mipmapped: &Mipmapped, view: Option<&View>) -> Result<usize> {
         let count = mipmapped.levels.len();
         let (first, last) = view.map_or((0, count - 1), |view| (view.first_level as usize, view.last_level as usize));

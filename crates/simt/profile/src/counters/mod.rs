@@ -1,7 +1,7 @@
-//! Counters by name, and expressions of them.
+//! Counters by name, and expressions that combine counters.
 //!
-//! Every table of this crate that names counters is a TOML file whose numbers are [`Expression`]s. The tables contain the
-//! metrics of a profile, the numbers that are compared with a GPU, and the numbers that the checklist measures.
+//! Every table of this crate that names counters is a TOML file whose numbers are [`Expression`]s. The tables contain
+//! the metrics of a profile, the numbers that are compared with a GPU, and the numbers that the checklist measures.
 
 mod expression;
 

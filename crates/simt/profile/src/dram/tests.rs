@@ -1,5 +1,5 @@
-//! Properties of any memory. The numbers of the chapter are in `host/tests/cli/dram.txt`, as `ladder why --dram` shows
-//! them.
+//! Checks properties that hold for any memory. `host/tests/cli/dram.txt` contains the numbers from the chapter, as
+//! shown by `ladder why --dram`.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use super::record::Recording;
 pub(super) const EXCHANGE: Drawing =
     Drawing { name: "exchange", about: "when blocks write and read the words that synchronize them", draw };
 
-/// The maximum numbers of drawn columns, drawn rows and kept accesses.
+/// The maximum numbers of drawn columns, drawn rows and recorded accesses.
 const COLUMNS: usize = 64;
 const ROWS: usize = 32;
 const MOST: usize = 1 << 16;
@@ -74,8 +74,8 @@ pub fn exchange(simulator: &mut Simulator, launch: &Launch<'_>) -> Result<Vec<Ex
     Ok(distinct)
 }
 
-/// Keeps the strong accesses of a launch. The observers of all blocks write to one log, so the log preserves the order
-/// of the accesses.
+/// Records the strong accesses of a launch. The observers of all blocks write to one log, so the log preserves the
+/// order of the accesses.
 struct ExchangeObserver {
     function: Function,
     log: Arc<Mutex<Log>>,

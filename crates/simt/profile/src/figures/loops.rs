@@ -1,4 +1,4 @@
-//! The numbers of a loop, step by step.
+//! The numbers that a loop computes, step by step.
 //!
 //! A loop is a sequence of instructions that a lane executes several times in a row. Its figure has a column for each
 //! step and a row for each instruction that produces a number. Such an instruction has an f32 result, or a result that

@@ -1,6 +1,6 @@
 //! Figures of a launch, drawn from its execution on the simulator.
 //!
-//! A [`Recording`] keeps the actions of one warp and of its block, and the counters of the whole launch. Each of
+//! A [`Recording`] contains the actions of one warp and of its block, and the counters of the whole launch. Each of
 //! [`DRAWINGS`] converts a recording into [`Figure`]s, which are data; other crates render them. The sectors and
 //! wavefronts of a figure equal the numbers that the simulator counts.
 

@@ -160,7 +160,7 @@ impl Recording {
         Counters::new(&self.function).wavefronts(request.site, &request.access())
     }
 
-    /// Returns the reason why figures that follow values are left out, if they are.
+    /// Returns the reason why the figures that follow values are left out, or `None` if these figures are drawn.
     pub fn left_out(&self) -> Option<String> {
         let fits = self.fits.as_ref().map_or(String::new(), |sizes| format!("; {sizes} fits"));
         (self.flow.left_out > 0)

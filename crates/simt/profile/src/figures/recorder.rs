@@ -15,7 +15,7 @@ use super::meeting::Meeting;
 use super::record::{Recording, Request, Residence, Shuffle, Written};
 use crate::watch::Watch;
 
-/// The maximum number of kept requests, shuffles and results of a warp, and of kept requests of a block.
+/// The maximum number of recorded requests, shuffles and results of a warp, and of recorded requests of a block.
 const MOST: usize = 1 << 16;
 
 /// The observers of a launch: of its warp and block, data flow, counters and critical path.
@@ -65,7 +65,7 @@ pub(crate) fn finish(
     (recording, path)
 }
 
-/// Keeps the actions of a warp and its block's requests to global memory.
+/// Records the actions of a warp and its block's requests to global memory.
 pub struct Recorder {
     function: Function,
     watched: (u64, u32),
@@ -76,8 +76,8 @@ pub struct Recorder {
     is_cut: bool,
     pub(super) shuffles: Vec<Shuffle>,
     pub(super) written: Vec<Written>,
-    /// The instruction that lane 0 executes, with the registers that it writes. Their values are available at the next
-    /// step.
+    /// The instruction that lane 0 executes, with the registers that it writes. The values of these registers are
+    /// available at the next step.
     executed: Option<(Site, Vec<Reg>)>,
     meeting: Meeting,
     members: [u32; 32],
@@ -114,7 +114,7 @@ impl Recorder {
         &self.function.program().functions[site.function as usize].code[site.pc as usize].op
     }
 
-    /// Keeps the results of the previous instruction, and remembers the registers that this step writes.
+    /// Records the results of the previous instruction, and remembers the registers that this step writes.
     fn keep_results(&mut self, step: &Step<'_>) {
         if let Some((site, registers)) = self.executed.take().filter(|(site, _)| site.function == step.site.function) {
             for (place, register) in

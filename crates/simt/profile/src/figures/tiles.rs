@@ -46,7 +46,8 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     figures
 }
 
-/// Returns a phase without the position of its elements in the buffers. Phases that look alike have equal shapes.
+/// Returns the shape of a phase: its elements, with positions relative to the first element in the same buffer. Phases
+/// that look alike have equal shapes.
 fn shape(phase: &Phase<'_>) -> Vec<(usize, Vec<(u64, Loaded)>)> {
     let of_buffer = |(buffer, elements): (&usize, &Vec<&Loaded>)| {
         let first = elements.first().map_or(0, |element| element.at);

@@ -7,7 +7,7 @@ use super::record::{Recording, Residence};
 
 pub(super) const TIMELINE: Drawing = Drawing {
     name: "timeline",
-    about: "the warps of a block over modeled cycles: at work, split, or waiting; and occupancy",
+    about: "the warps of a block over modeled cycles: active, diverged or waiting; and occupancy",
     draw,
 };
 

@@ -38,7 +38,7 @@ pub enum Outcome {
     Halves,
     /// `set`: writes a number that represents true. The number is stored in place of register 1.
     Value,
-    /// `set` of pairs of halves: writes such a number for each half.
+    /// `set` of pairs of halves: writes a number that represents true for each half.
     Values,
     /// `selp`, `slct`: selects register 1 if the test holds, otherwise register 4.
     Select32,
@@ -57,7 +57,8 @@ pub enum Combine {
 }
 
 impl Compare {
-    /// Returns the operands of an unsigned less-than comparison, if this instruction is one and writes `pred`.
+    /// Returns the operands of an unsigned less-than comparison, if this instruction is such a comparison and writes
+    /// `pred`.
     pub fn operands_of(&self, pred: Pred) -> Option<[Reg; 2]> {
         let [to, _, a, b, ..] = self.r;
         let plain = self.outcome == Outcome::One && self.combine == Combine::No && to == pred.0;

@@ -33,7 +33,8 @@ pub struct Float {
 /// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FloatOp {
-    /// An operation on `f32`, rounded to nearest; whether subnormal operands and results are flushed to zero.
+    /// An operation on `f32`, rounded to nearest. The flag says whether subnormal operands and results are flushed to
+    /// zero.
     Fast32(Fast, bool),
     /// An operation on `f64`, rounded to nearest.
     Fast64(Fast),
@@ -54,7 +55,7 @@ pub enum FloatOp {
         /// The modifiers.
         modifiers: Modifiers,
     },
-    /// An approximation of `f32`; whether subnormal operands and results are flushed to zero.
+    /// An approximation of `f32`. The flag says whether subnormal operands and results are flushed to zero.
     Approx32(Approx, bool),
     /// `rcp.approx.ftz.f64`, `rsqrt.approx{.ftz}.f64`
     Approx64(Approx64),
@@ -66,8 +67,8 @@ pub enum FloatOp {
 
 const _: () = assert!(size_of::<Float>() <= 24);
 
-/// Operations with a fast path. Those up to `Sqrt` also support other rounding modes. Operations with one or two
-/// operands ignore the other sources.
+/// Operations with a fast path. The operations up to `Sqrt` also support other rounding modes. Operations with one or
+/// two operands ignore the other sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the opcodes")]
 pub enum Fast {
@@ -181,7 +182,7 @@ impl Float {
         }
     }
 
-    /// Runs an operation on 32-bit registers that has no vectorized loop.
+    /// Runs an operation without a vectorized loop on 32-bit registers.
     #[inline(never)]
     fn run32(&self, regs: &mut Regs<'_>, mask: u32) {
         let (to, from) = (R32(self.to), self.from.map(R32));
@@ -204,7 +205,7 @@ impl Float {
         }
     }
 
-    /// Runs an operation on 64-bit registers that has no vectorized loop.
+    /// Runs an operation without a vectorized loop on 64-bit registers.
     #[inline(never)]
     fn run64(&self, regs: &mut Regs<'_>, mask: u32) {
         let (to, from) = (R64(self.to), self.from.map(R64));

@@ -1,4 +1,4 @@
-//! Instruction tables. A row has an instruction's name, how the bits of its result depend on its operands
+//! Instruction tables. A row gives an instruction's name, how the bits of its result depend on its operands
 //! ([`Dependence`]), the operands' types, and the operation on one lane. Rows that differ only in a type form a family,
 //! which has one operation for all of them.
 //!

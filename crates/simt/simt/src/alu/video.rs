@@ -35,12 +35,12 @@ pub enum VideoOp {
     Average,
     Min,
     Max,
-    /// Shift left; whether the distance wraps at 32.
+    /// Shift left. The flag says whether the distance wraps at 32.
     Shl(bool),
     Shr(bool),
     /// Multiply and add: the final right shift, and whether 1 is added before it.
     Mad(u8, bool),
-    /// Comparison: one bit each for less, equal and greater, set where the comparison holds.
+    /// Comparison: one bit each for less, equal and greater. A bit is set if the comparison holds in that case.
     Compare(u8),
 }
 
@@ -98,7 +98,7 @@ impl Video {
             VideoOp::Add => a + b,
             VideoOp::Sub => a - b,
             VideoOp::AbsDiff => (a - b).abs(),
-            // Rounded up, but away from zero if negative.
+            // The average is rounded up, or away from zero if it is negative.
             VideoOp::Average => (a + b + i128::from(a + b >= 0)) >> 1,
             VideoOp::Min => a.min(b),
             VideoOp::Max => a.max(b),

@@ -5,7 +5,7 @@ use crate::observe::{Access, BarrierArrival, Observer, Site, WarpId};
 
 use super::{Counters, Events, METRICS, Metric};
 
-/// [`Counters`] that also record the instruction of each number.
+/// [`Counters`] that also record which instruction caused each count.
 ///
 /// The counts of a launch are sums over its instructions, so the metrics of all sites together are those of the launch.
 #[derive(Debug, Clone)]

@@ -260,7 +260,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 }
 
-/// Returns the reduction of this name on values of this type.
+/// Returns the reduction with this name on values of this type.
 fn atomic_of(name: &str, ty: &str, region: Region) -> Option<Atomic> {
     let (op, width) = super::memory::reduction_of(name, ty)?;
     Some(Atomic {

@@ -241,13 +241,13 @@ impl<'l, 'm> Context<'l, 'm> {
         numbers.any(|number: u32| number >= least)
     }
 
-    /// Returns the register of this name and its width in bits (1 for a predicate).
+    /// Returns the register with this name and its width in bits (1 for a predicate).
     pub(crate) fn register(&self, name: &str) -> Option<(Reg, u32)> {
         let declared = self.declared(name)?;
         Some((declared.reg, declared.bits))
     }
 
-    /// Returns the declaration of the register of this name.
+    /// Returns the declaration of the register with this name.
     pub(crate) fn declared(&self, name: &str) -> Option<Declared<'m>> {
         let scopes = self.scopes.iter().rev();
         scopes.filter_map(|scope| scope.register(name)).next().or_else(|| self.hidden.0.get(name).copied())
@@ -296,7 +296,7 @@ impl<'l, 'm> Context<'l, 'm> {
         inst.operands.iter().map(plain).collect()
     }
 
-    /// Returns the location of the variable of this name.
+    /// Returns the location of the variable with this name.
     pub(crate) fn variable(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
         let mut scopes = self.scopes.iter().rev();
         match scopes.find_map(|scope| scope.variables.get(name)) {
@@ -327,7 +327,7 @@ impl<'l, 'm> Context<'l, 'm> {
         self.found.variables.push(VariableUse { name: name.to_owned(), space, in_frame, at, bytes });
     }
 
-    /// Returns the declaration of the variable of this name.
+    /// Returns the declaration of the variable with this name.
     pub(crate) fn variable_declared(&self, name: &str) -> Option<&'m Variable<'m>> {
         let mut scopes = self.scopes.iter().rev();
         let scoped = scopes.find_map(|scope| scope.variables.get(name));
@@ -337,7 +337,7 @@ impl<'l, 'm> Context<'l, 'm> {
 }
 
 impl<'m> Scope<'m> {
-    /// Returns the register of this name, if the scope declares it.
+    /// Returns the register with this name, if the scope declares it.
     pub(crate) fn register(&self, name: &str) -> Option<Declared<'m>> {
         if let Some(declared) = self.registers.get(name) {
             return Some(*declared);
@@ -362,7 +362,7 @@ impl<'m> Scope<'m> {
         None
     }
 
-    /// Returns whether the scope declares a register or variable of this name.
+    /// Returns whether the scope declares a register or variable with this name.
     pub(crate) fn declares(&self, name: &str) -> bool {
         self.variables.contains_key(name) || self.register(name).is_some()
     }

@@ -208,8 +208,8 @@ impl Decoder<'_, '_, '_> {
     }
 }
 
-/// Returns the operation of a form with these modifiers, on this type or on pairs of it. Returns `None` if the form
-/// does not have the rounding mode.
+/// Returns the operation of a form with these modifiers, on this type or on pairs of values of this type. Returns
+/// `None` if the form does not support the rounding mode.
 fn operation(form: &Form, rounding: Rounding, modifiers: Modifiers, (ty, packed): (&str, bool)) -> Option<FloatOp> {
     use Implementation as I;
     let flag = |flag, set| if set { flag } else { Modifiers::NONE };

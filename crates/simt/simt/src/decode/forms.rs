@@ -105,7 +105,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let opcode = self.opcode;
         let wrong = |what: &str| Err(self.invalid(format!("`{opcode}` does not take {what} here")));
         match (operand, kind) {
-            // The decoders check these.
+            // The decoders check operands of these kinds.
             (
                 _,
                 Kind::Any
@@ -210,7 +210,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// Rejects a name that is not a register if only registers can be read.
+    /// Rejects a name that is not a register if the operand must be a register.
     fn check_name(&self, expected: Expected, ty: Option<&str>, name: &str) -> Decoded<()> {
         let is_float = ty.map(class) == Some(Class::Float);
         let (is_taken, message) = if is_special(name) {

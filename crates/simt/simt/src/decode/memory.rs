@@ -40,7 +40,7 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
 const SCOPES: [(&str, Scope); 5] =
     [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
 
-/// Returns the operation of this name on values of this type. Vectors (`.v2` and so on) support only operations on
+/// Returns the operation with this name on values of this type. Vectors (`.v2` and so on) support only operations on
 /// floating-point numbers. Only vectors support `min` and `max` of halves.
 fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
     let op = match ty {
@@ -56,7 +56,7 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
     exists.then_some(op)
 }
 
-/// Returns the operation of this name on values of this type, and their size, for asynchronous reductions.
+/// Returns the operation with this name on values of this type, and their size, for asynchronous reductions.
 pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
     let ty = if ty == "s64" && name == "add" { "u64" } else { ty };
     let op = atomic_op(name, ty, type_bytes(ty) == Some(2))?;

@@ -37,7 +37,7 @@ impl Decoder<'_, '_, '_> {
         let types = self.words.iter().filter(|word| matches!(**word, "u32" | "s32"));
         let first = u8::from(base == "vset");
         let signed = types.zip(first..).fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
-        // The value compared with the result then has the first operand's type.
+        // For `vset`, the value compared with the result has the first operand's type.
         let signed = if first == 1 { signed | signed >> 1 & 1 } else { signed };
         let third = self.known(&THIRD_OPERANDS);
         let saturates = self.has("sat");

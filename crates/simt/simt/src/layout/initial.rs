@@ -127,7 +127,7 @@ impl Writer<'_, '_> {
         let is_single = matches!(self.variable.ty, "f32" | "b32");
         u128::from(match number {
             Number::Integer(value) => value,
-            // `ptxas` uses the bits, regardless of the type.
+            // `ptxas` uses the bits of the number, regardless of the type.
             Number::F32(bits) => u64::from(bits),
             Number::F64(bits) if is_single => u64::from((f64::from_bits(bits) as f32).to_bits()),
             Number::F64(bits) => bits,

@@ -71,7 +71,7 @@ pub(crate) enum Layout {
     /// Sums: a lane holds two adjacent elements of a row.
     Sum,
     /// An operand of `mma.m8n8k4` with `f16`, for four products. With `row_per_lane`, each lane holds a row of A or a
-    /// column of B; otherwise, the same slot of four lanes holds one.
+    /// column of B; otherwise, the same slot of four lanes holds a row or column.
     Quads { row_per_lane: bool },
     /// The sums of `mma.m8n8k4` with `f16`.
     QuadSum,

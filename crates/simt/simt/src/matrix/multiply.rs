@@ -13,7 +13,8 @@ pub struct Product {
     pub m: usize,
     /// The number of columns of B and of the sums.
     pub n: usize,
-    /// The number of elements in a row of A, and in a column of B. If A is sparse, a column of B has twice this number.
+    /// The number of elements in a row of A, and in a column of B. If A is sparse, a column of B has twice this number
+    /// of elements.
     pub k: usize,
     /// The number of products in one instruction: four for `m8n8k4` with `f16`.
     pub count: usize,
@@ -37,8 +38,8 @@ pub enum Arithmetic {
         /// The number of elements of a row that one step adds; at most the whole row.
         step: usize,
     },
-    /// `mma.sync` of 8-bit numbers, in this order: elements 0 and 1 of each four, then elements 2 and 3, then the
-    /// accumulator.
+    /// `mma.sync` of 8-bit numbers, in this order: elements 0 and 1 of each group of four, then elements 2 and 3, then
+    /// the accumulator.
     TwoSteps,
     /// `wgmma` of 8-bit numbers: a single step with 13 fraction bits. The resulting `f32` also keeps 13 fraction bits.
     Short,
@@ -165,8 +166,8 @@ impl Product {
                 }
                 for ((a, row), c) in a.chunks(self.k).zip(rows).zip(c.chunks_mut(self.n)) {
                     for ((b, column), c) in b.chunks(self.k).zip(&columns).zip(c) {
-                        // If all products are zero, a single product gives the same sum. If the sum is zero too,
-                        // nothing is computed.
+                        // If all products are zero, a single product gives the same sum. If the accumulator is zero
+                        // too, nothing is computed.
                         let is_zero = row.is_zero_with(*column);
                         let most = if is_zero { 1 } else { self.k };
                         if !is_zero || *c != 0 {

@@ -22,7 +22,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// Returns the element type of this name.
+    /// Returns the element type with this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "f16" => Self::F16,
@@ -117,7 +117,7 @@ impl Element {
         }
     }
 
-    /// Returns the bits of a number in this type, `f16` or `f32`, rounded to nearest even.
+    /// Returns the bits of a number in this type, `f16` or `f32`, rounded to nearest, ties to even.
     pub(super) fn bits_of(self, number: f32) -> u64 {
         match self {
             _ if number.is_nan() => u64::MAX >> (65 - self.bits()),
@@ -126,7 +126,7 @@ impl Element {
         }
     }
 
-    /// Returns the bits of a sum in this type: rounded to the nearest even `f16`, or toward zero to an `f32`.
+    /// Returns the bits of a sum in this type: rounded to the nearest `f16`, ties to even, or toward zero to an `f32`.
     pub(super) fn rounded(self, sum: Sum) -> u64 {
         let (exponent_bits, fraction, _) = self.format();
         let infinity = ((1 << exponent_bits) - 1) << fraction;

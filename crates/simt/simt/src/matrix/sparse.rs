@@ -9,7 +9,7 @@ use crate::regs::{R32, Regs};
 pub struct Metadata {
     /// The register: four bits for each chunk, two for each index.
     pub register: R32,
-    /// The first lane, of each group of four, that provides metadata.
+    /// In each group of four lanes, the first lane that provides metadata.
     pub first: usize,
     /// The type of A's elements.
     pub element: Element,
@@ -25,7 +25,7 @@ fn chunk(element: Element) -> (usize, usize) {
 }
 
 impl Metadata {
-    /// Returns the metadata for a selector; `None` if rows of `k` elements do not have this selector.
+    /// Returns the metadata for a selector; `None` if the selector is not valid for rows of `k` elements.
     pub(crate) fn new(register: R32, selector: usize, element: Element, k: usize) -> Option<Self> {
         let chunks = k / chunk(element).0;
         let lanes = chunks / 4;
@@ -46,7 +46,7 @@ impl Metadata {
             };
             let indices = words[group + self.first + lane] >> (4 * nibble);
             let index = (indices >> (2 * (at / per_index)) & 3) as usize;
-            // With one stored element of two, the index is 0 or 2.
+            // If a chunk stores one of two elements, the index is 0 or 2.
             let index = if present == 1 { index / 2 } else { index };
             (chunk * 2 * present + index * per_index + at % per_index) as u16
         };

@@ -61,7 +61,7 @@ impl Shape {
 /// The result of an instruction that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessOutcome {
-    /// The access is complete. All addresses are in this space and are kept for the observer, with their patterns.
+    /// The access is complete. All addresses are in this space and are recorded for the observer, with their patterns.
     Done(Region, Option<[Pattern; 2]>),
     /// The addresses are in several spaces and nothing has been accessed yet: [`split`] performs the access.
     SeveralSpaces,
@@ -237,7 +237,7 @@ fn region_of(address: &Address, at: u64) -> Region {
 pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, observe: &mut Observe<'_>) -> Accessed {
     let at = op.address().of_lanes(&env.regs);
     let window = |region: Region| if op.address().region == Region::Shared { 0 } else { region.window() };
-    // The space, the rank of the block whose shared memory it is, the lanes, and their addresses.
+    // The space, the rank of the block whose shared memory is accessed, the lanes, and their addresses.
     let mut parts: Vec<(Region, u32, u32, Lanes64)> = Vec::new();
     for lane in lanes_of(mask) {
         let region = region_of(op.address(), at[lane]);

@@ -134,7 +134,8 @@ impl Reach<'_, '_, '_> {
     }
 }
 
-/// Returns the address of the [reductions](Atomic) of pieces: it is in a register, and in the space of the destination.
+/// Returns the address that [reductions](Atomic) of pieces use: it is in a register, and in the space of the
+/// destination.
 pub(crate) fn reduced_address(region: Region) -> Address {
     Address { base: Reg::R64(crate::regs::R64(1)), offset: 0, region, fixed: false }
 }

@@ -42,7 +42,7 @@ pub struct Cluster {
 }
 
 impl Place {
-    /// Returns the place `bytes` bytes further on.
+    /// Returns the place `bytes` bytes after this one.
     pub fn offset_by(self, bytes: u64) -> Self {
         match self {
             Place::Shared(rank, at) => Place::Shared(rank, at.wrapping_add(bytes)),

@@ -290,7 +290,8 @@ impl GlobalMemory {
         self.used
     }
 
-    /// Frees the allocation that starts at an address, and returns whether there was one. Its addresses are not reused.
+    /// Frees the allocation that starts at an address. The addresses of the allocation are not reused. Returns whether
+    /// there was such an allocation.
     pub fn free(&mut self, base: u64) -> bool {
         let index = self.index(base);
         if let Some(index) = index {

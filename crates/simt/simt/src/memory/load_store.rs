@@ -364,8 +364,8 @@ impl MemoryOp for Comparison<'_> {
 }
 
 impl Store {
-    /// Compares the values to be stored with the contents of memory and with each other. Returns the default if their
-    /// addresses are in several spaces.
+    /// Compares the values to be stored with the contents of memory and with each other. Returns the default if the
+    /// lanes' addresses are in several spaces.
     #[inline(never)]
     pub(crate) fn compare(&self, env: &mut Env<'_, '_>, mask: u32, at: &mut Lanes64) -> StoredValues {
         let comparison = Comparison { store: self, stored: Cell::default() };

@@ -48,14 +48,14 @@ impl LocalMemory {
         self.words[at as usize / 4 * LANES + lane] = value;
     }
 
-    /// Returns the words of all lanes that contain byte `at`, which is in bounds.
+    /// Returns, for all lanes, the word that contains byte `at`, which is in bounds.
     #[inline(always)]
     pub(crate) fn words(&self, at: u32) -> &Lanes32 {
         let words = &self.words[at as usize / 4 * LANES..];
         words.first_chunk().expect("each word has all lanes")
     }
 
-    /// Returns the words of all lanes that contain byte `at`, for writing.
+    /// Returns, for all lanes, the word that contains byte `at`, for writing.
     #[inline(always)]
     pub(crate) fn words_mut(&mut self, at: u32) -> &mut Lanes32 {
         let words = &mut self.words[at as usize / 4 * LANES..];

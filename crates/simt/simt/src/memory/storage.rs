@@ -109,8 +109,8 @@ pub(crate) trait Storage {
         *values = [self.get(first, at); HALF];
     }
 
-    /// Reads for the active lanes at `offset` from their addresses, and leaves the values of inactive lanes unchanged.
-    /// `step` is the total number of bytes that a lane accesses.
+    /// Reads a value for each active lane at `offset` from the lane's address, and leaves the values of inactive lanes
+    /// unchanged. `step` is the total number of bytes that a lane accesses.
     #[inline(always)]
     fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64, step: u64, values: &mut [W; LANES]) {
         let at = lanes.at;
@@ -132,7 +132,7 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Reads for the lanes from `first` on; `at` is the address of lane `first`.
+    /// Reads a value for each lane from `first` on; `at` is the address of lane `first`.
     #[inline(always)]
     fn half<W: Word>(&self, pattern: Pattern, first: usize, at: u64, values: &mut [W; HALF]) {
         match pattern {
@@ -141,7 +141,7 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Writes for all active lanes in order.
+    /// Writes the values of all active lanes in order.
     #[inline(always)]
     fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, step: u64, values: &[W; LANES]) {
         let at = lanes.at;

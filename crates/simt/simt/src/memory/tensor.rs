@@ -56,7 +56,7 @@ impl Tensor {
             let words = format!("{} coordinates in a tensor of {} dimensions", coordinates.len(), map.sizes.len());
             return Err(reach.refuse(lane, words));
         }
-        // On an H200, both of the following are illegal instructions.
+        // On an H200, a copy with either of the following coordinates is an illegal instruction.
         if im2col.is_none() && i64::from(coordinates[0]) * i64::from(map.element.bytes()) % 16 != 0 {
             let words = format!(
                 "a tile that starts at element {}, whose offset in bytes is not a multiple of 16",

@@ -68,7 +68,7 @@ pub enum TextureOp {
     Store(Boundary, Width),
     /// `sust.p`
     StoreFormatted(Boundary),
-    /// `sured.b`, with whether the numbers are signed.
+    /// `sured.b`. The flag says whether the numbers are signed.
     Reduce(Boundary, Reduction, Width, bool),
     /// `sured.p`, whose numbers are signed if the surface's format is.
     ReduceFormatted(Boundary, Reduction),
@@ -190,7 +190,7 @@ impl Texture {
         if memory.find(image.address).is_none() {
             return Err(format!("the memory of {expected} {handle:#x} was freed"));
         }
-        // A surface of a cube has the cube's faces as layers.
+        // In a surface of a cube, the cube's faces are the layers.
         let (is_cube, has_faces) = match image.sides {
             Sides::Cube(_) => (self.is_of_textures(), !self.is_of_textures()),
             _ => (false, false),

@@ -1,7 +1,7 @@
 //! The requests of an observer to a launch.
 
 /// A set of requests of an observer, for calls and for the execution of the launch. An observer declares its requests
-/// in [`Observer::REQUESTS`](super::Observer::REQUESTS). A pair of observers has the requests of both.
+/// in [`Observer::REQUESTS`](super::Observer::REQUESTS). A pair of observers makes the requests of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requests(u8);
 

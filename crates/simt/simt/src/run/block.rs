@@ -84,7 +84,7 @@ struct BarrierState {
 /// The state of a block after its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// All threads of the block have ended, or the launch has.
+    /// All threads of the block have ended, or the launch has ended.
     Ended,
     /// The block's turn is over.
     Yielded,

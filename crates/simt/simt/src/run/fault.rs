@@ -55,7 +55,7 @@ pub struct Fault {
     /// The functions that the thread was in, innermost first: the function of the instruction, the functions that it
     /// was inlined into, and their callers. Deeply nested calls are cut to the innermost ones.
     pub frames: Vec<Frame>,
-    /// A thread that the faulting thread waits for in vain, if it waits for others.
+    /// A thread that the faulting thread waits for in vain, if it waits for other threads.
     pub other: Option<OtherThread>,
 }
 

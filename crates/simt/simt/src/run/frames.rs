@@ -58,7 +58,7 @@ pub struct Position {
     pub source: Option<(String, u32)>,
     /// The column in the source line, in bytes from 1; 0 if the PTX does not specify one.
     pub column: u32,
-    /// The frames of library code between the instruction and that line, innermost first.
+    /// The frames of library code between the instruction and the line in `source`, innermost first.
     pub library: Vec<Frame>,
 }
 

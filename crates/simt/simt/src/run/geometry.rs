@@ -83,7 +83,7 @@ fn sides(sides: [u32; 3]) -> String {
     format!("({}, {}, {})", sides[0], sides[1], sides[2])
 }
 
-/// Returns the cluster size of a launch that requests the cluster size `asked`, if any.
+/// Returns the cluster size of a launch; `asked` is the cluster size that the launch requests, if any.
 pub(super) fn cluster_of(program: &Program, asked: Option<[u32; 3]>) -> Result<[u32; 3], String> {
     let cluster = asked.or(program.required_cluster).unwrap_or([1; 3]);
     match program.required_cluster {

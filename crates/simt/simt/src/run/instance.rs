@@ -22,7 +22,7 @@ pub enum InstanceError {
         /// The reason that the memory cannot be allocated.
         source: MemoryError,
     },
-    /// The module has no variable of this name.
+    /// The module has no variable with this name.
     #[error("there is no variable `{name}`; {}", match .nearest {
         Some(nearest) => format!("the nearest name is `{nearest}`"),
         None => "the module has none".to_owned(),
@@ -143,11 +143,11 @@ impl Instance {
     /// contains the bytes of the variable.
     ///
     /// Kernels see a write to a constant from the next launch on. The buffer's address is in global memory; kernels
-    /// that get the address as an argument can read and write the variable there.
+    /// that get the address as an argument can read and write the variable at that address.
     ///
     /// # Errors
     /// Returns one of these errors:
-    /// - [`InstanceError::NoSuchVariable`] when the module has no variable of this name.
+    /// - [`InstanceError::NoSuchVariable`] when the module has no variable with this name.
     /// - [`InstanceError::AmbiguousVariable`] when the name is part of several names.
     /// - [`InstanceError::Element`] when the size of the variable is not a multiple of the element size.
     pub fn variable<T: Element>(&self, name: &str) -> Result<Buffer<T>, InstanceError> {

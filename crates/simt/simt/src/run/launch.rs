@@ -353,7 +353,7 @@ impl Simulator {
     ///
     /// A kernel of an [`Instance`](crate::Instance) uses the variables of that instance. The variables of other kernels
     /// have their initial values at the start of each launch. Blocks start in the order of their numbers, or in a
-    /// [random](Schedule::Random) order, and may wait for each other: while a block waits, others run. Up to
+    /// [random](Schedule::Random) order, and may wait for each other: while a block waits, other blocks run. Up to
     /// [`Config::resident_blocks`](crate::Config::resident_blocks) blocks run at the same time.
     ///
     /// ```

@@ -106,7 +106,7 @@ pub(super) fn format(
         }
         let (conversion, tail) = conversion(tail, arguments, read)?;
         let Some(conversion) = conversion else {
-            // CUDA does not have this conversion, so its text is printed unchanged.
+            // CUDA does not support this conversion, so its text is printed unchanged.
             out.extend(&rest[..rest.len() - tail.len()]);
             rest = tail;
             continue;

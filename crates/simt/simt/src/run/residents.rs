@@ -1,9 +1,9 @@
 //! The blocks of a launch on the host's threads: each block runs until it ends or waits for another block.
 //!
-//! A device runs a limited number of blocks at a time, and these may wait for each other: at a barrier of the whole
-//! grid, or for the sums of earlier blocks. When all blocks of a host thread wait, the thread starts another block.
-//! When the blocks of all host threads wait, lanes at reconvergence points continue without the rest of their warp,
-//! because the rest may wait for them. If still nothing changes, the launch is deadlocked and faults.
+//! A device runs a limited number of blocks at a time, and these blocks may wait for each other: at a barrier of the
+//! whole grid, or for the sums of earlier blocks. When all blocks of a host thread wait, the thread starts another
+//! block. When the blocks of all host threads wait, lanes at reconvergence points continue without the rest of their
+//! warp, because the rest may wait for them. If still nothing changes, the launch is deadlocked and faults.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -107,8 +107,8 @@ impl<'a> Blocks<'a> {
     }
 
     /// Takes the next blocks. Under the fixed schedule, the last block of the launch is excluded: it starts when all
-    /// others are done. If it waits for their results, it finds them at once, so its counters do not depend on the
-    /// timing of host threads.
+    /// other blocks are done. If it waits for their results, the results are available at once, so its counters do not
+    /// depend on the timing of host threads.
     fn take(&self) -> Range<u64> {
         let count = self.count - u64::from(self.schedule == Schedule::Fixed);
         let first = self.next.fetch_add(self.share, Ordering::Relaxed);
@@ -253,8 +253,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         self.run()
     }
 
-    /// Starts the launch's last block. Returns `false` if no slot is free, or if the block has already started or need
-    /// not run anymore.
+    /// Starts the launch's last block. Returns `false` if no slot is free, or if the block has already started or no
+    /// longer needs to run.
     fn begin_last(&mut self) -> bool {
         let last = self.blocks.take_last();
         last.is_some_and(|last| self.begin(last))
@@ -354,12 +354,12 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     /// Handles a state in which no block of this thread makes progress. If the same is true for all threads, starts the
     /// last block or lets lanes continue without the rest of their warp. Returns whether no progress is possible
     /// anymore. `waited` is the generation in which this thread started to wait, and whether the thread has reported
-    /// itself idle in it.
+    /// itself idle in that generation.
     fn wait(&mut self, waited: &mut Option<(u64, bool)>) -> bool {
         std::thread::yield_now();
         let mut idleness = self.blocks.idleness();
         match *waited {
-            // Earlier work of this thread may have changed something for the others.
+            // Earlier work of this thread may have changed something for the other threads.
             None => {
                 idleness.record_activity();
                 *waited = Some((idleness.generation, false));

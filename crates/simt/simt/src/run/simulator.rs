@@ -382,7 +382,7 @@ impl Simulator {
         }
     }
 
-    /// Creates a texture of memory in this simulator, and returns its handle: the kernel's argument for a
+    /// Creates a texture from memory of this simulator, and returns its handle: the kernel's argument for a
     /// `cudaTextureObject_t`. Each fetch reads the current contents of the memory.
     ///
     /// ```
@@ -404,7 +404,7 @@ impl Simulator {
         self.global.create_object(Object::Texture(description))
     }
 
-    /// Creates a surface of memory in this simulator, and returns its handle: the kernel's argument for a
+    /// Creates a surface from memory of this simulator, and returns its handle: the kernel's argument for a
     /// `cudaSurfaceObject_t`.
     ///
     /// # Errors

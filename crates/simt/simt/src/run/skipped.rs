@@ -10,7 +10,7 @@ use crate::observe::{Site, WarpId};
 use crate::regs::LANES;
 use crate::run::fault::{Fault, FaultKind};
 
-/// The number of distinct skipped accesses that are kept. Further accesses are only counted.
+/// The number of distinct skipped accesses that are recorded. Further accesses are only counted.
 const KEPT: usize = 256;
 /// The accesses that a finished launch has skipped.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub struct SkippedFaults {
     pub faults: Vec<(Fault, u64)>,
     /// Whether the launch ended because it reached the limit of skipped accesses.
     pub is_full: bool,
-    /// The number of lanes whose accesses are not kept.
+    /// The number of lanes whose accesses are not recorded.
     pub left_out: u64,
 }
 

@@ -80,7 +80,7 @@ impl LaunchState<'_> {
     }
 
     /// Returns the memory that contains an address in global, constant or shared memory. For an address in the heap,
-    /// this is the block that `malloc` returned.
+    /// returns the block that `malloc` returned.
     pub(super) fn place(&self, space: Space, address: u64) -> Option<Place<'_>> {
         let (variable, base, bytes) = match space {
             Space::Global => {

@@ -132,9 +132,11 @@ pub(super) struct WarpState {
     at: Lanes64,
     /// Arrivals at barriers that the block has not yet counted.
     pub(super) arrivals: Vec<Arrival>,
-    /// The lanes that continued past their reconvergence point without the rest while the rest waited for other lanes.
+    /// The lanes that continued past their reconvergence point without the rest of the warp while the rest waited for
+    /// other lanes.
     passed: u32,
-    /// Whether some lanes continued past their reconvergence point without the rest and may not have rejoined it.
+    /// Whether some lanes continued past their reconvergence point without the rest of the warp and may not have
+    /// rejoined it.
     is_separated: bool,
     /// Groups of lanes that have met and are not yet reported to an observer.
     met: Vec<Meeting>,

@@ -18,8 +18,8 @@ pub enum Effect {
     /// More instructions move more bytes: code was duplicated, for example by unrolling a loop, or registers were
     /// spilled.
     Copied,
-    /// The same number of instructions access the same sizes, but a different number of them is predicated instead of
-    /// branched around.
+    /// The same number of instructions access the same sizes, but more or fewer of them are predicated rather than
+    /// skipped by a branch.
     Predicated,
     /// An atomic operation whose result is unused becomes a reduction in the machine code.
     Resultless,

@@ -14,7 +14,7 @@ pub fn of_sass(code: &str, entry: &str) -> Option<Counts> {
     let mut elects = false;
     let access = |line: &str| {
         let access = access(line);
-        // The ballot finds the warp's first lane. A label begins another part of the code.
+        // `FLO.U32` finds the warp's first lane in a ballot. A label begins another part of the code.
         elects = (elects || line.contains("FLO.U32 ")) && line.starts_with("/*");
         access.map(|access| match access.kind {
             Kind::Red if access.predicated && elects => Access { kind: Kind::RedOfOne, ..access },

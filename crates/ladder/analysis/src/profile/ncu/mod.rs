@@ -97,7 +97,7 @@ pub struct MetricSet {
 }
 
 impl Ncu<'_> {
-    /// Profiles each of these launches of a ladder once, and returns their numbers in the same order.
+    /// Profiles each of these launches of a ladder once and returns their numbers in the same order.
     ///
     /// # Errors
     /// Returns [`Error`] when `ncu` cannot be started, is not allowed to read the counters, does not know a required

@@ -94,7 +94,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         return Err(Error::Request(left_out.join("; ")));
     }
     for why in left_out {
-        // The JSON array cannot hold this text.
+        // The JSON array contains only records, so the text goes to stderr.
         match args.view.format.json {
             true => writeln!(to.err, "{}", output::left_out(why))?,
             false => document.note(output::left_out(why)),

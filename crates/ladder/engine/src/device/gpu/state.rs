@@ -131,7 +131,7 @@ impl State {
         Ok(())
     }
 
-    /// Waits briefly for abandoned work to end, and returns whether the work is still running. The driver waits for
+    /// Waits briefly for abandoned work to end and returns whether the work is still running. The driver waits for
     /// stuck work before it frees memory, which can take forever.
     pub(super) fn is_stuck(&self) -> bool {
         let Some(since) = self.given_up else { return false };

@@ -1,7 +1,7 @@
 use super::{Program, undefined};
 
-/// Two units. Each has a function and a constant whose name both units use. Both units use a static and a function of
-/// the first unit.
+/// Two units. Each unit contains a function and a constant whose names both units use. Both units use a static and a
+/// function of the first unit.
 const UNITS: [&str; 2] = [
     r#"source_filename = "one"
 @vtable.0 = private constant [1 x ptr] [ptr @_RNv1a], align 8

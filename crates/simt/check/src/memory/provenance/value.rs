@@ -40,7 +40,7 @@ impl Value {
 pub(super) enum Combination {
     /// The result is one of the operands.
     Choice,
-    /// At most one operand is an address, and the others are distances.
+    /// At most one operand is an address, and the other operands are distances.
     Sum,
     Difference,
     /// The instruction may join parts of an address to a whole address.

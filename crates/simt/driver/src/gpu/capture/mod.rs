@@ -62,7 +62,7 @@ fn captures() -> MutexGuard<'static, Captures> {
 }
 
 impl Captures {
-    /// Refuses the default stream while it would have to wait for a captured stream.
+    /// Refuses an operation in the default stream if that stream would have to wait for a captured stream.
     fn check_default(&mut self, stream: &Stream, invalidates: bool) -> Result<()> {
         if stream.waits() != Waits::IsDefault {
             return Ok(());
@@ -222,7 +222,7 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     Ok(())
 }
 
-/// Ends the capture of a stream, and returns the graph.
+/// Ends the capture of a stream and returns the graph.
 pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     let id = stream.capture.load(Ordering::Relaxed);
     let mut captures = captures();

@@ -142,7 +142,7 @@ fn find(graph: &Arc<Graph>, original: Handle) -> Option<(Arc<Graph>, Handle)> {
     })
 }
 
-/// Appends the operations of a graph after `predecessors`, and returns the operations that end the graph.
+/// Appends the operations of a graph after `predecessors` and returns the operations that end the graph.
 fn expand(graph: &Graph, pieces: &mut Vec<Piece>, predecessors: &[usize]) -> Vec<usize> {
     let inner = graph.lock();
     let mut ends = std::collections::BTreeMap::new();

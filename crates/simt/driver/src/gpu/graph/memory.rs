@@ -57,7 +57,7 @@ impl AllocateParams {
         self.address
     }
 
-    /// Creates a node that allocates memory, and sets the address in the parameters.
+    /// Creates a node that allocates memory and sets the address in the parameters.
     pub(crate) fn node(&mut self) -> Result<Node> {
         let is_valid = self.kind == PINNED && self.handle_types == 0 && self.location == DEVICE && self.bytes > 0;
         if !is_valid || driver()?.device(self.device).is_err() {

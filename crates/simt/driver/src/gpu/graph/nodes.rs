@@ -14,7 +14,7 @@ use crate::gpu::event::{self, Event};
 use crate::gpu::mem_op::{BatchParams, Interface};
 use crate::gpu::op::{HostCall, HostFunction, Op};
 
-/// Adds the node that `make` returns to a graph, and writes its handle.
+/// Adds the node that `make` returns to a graph and writes its handle.
 pub(crate) fn add(
     place: Out<Handle>,
     graph: Handle,

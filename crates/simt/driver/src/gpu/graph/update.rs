@@ -127,7 +127,7 @@ fn apply(changes: Vec<Change>) {
     }
 }
 
-/// Updates an executable graph from another graph, and reports the result.
+/// Updates an executable graph from another graph and reports the result.
 fn all(exec: Handle, graph: Handle, report: impl FnOnce(Info)) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;

@@ -10,7 +10,7 @@ use crate::gpu::ranges::{self, Kind, Range, range_of};
 use crate::gpu::state::driver;
 use crate::gpu::{context, hazards};
 
-/// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has.
+/// `CU_MEMHOSTALLOC_DEVICEMAP`, a flag of all page-locked memory.
 const DEVICE_MAP: u32 = 2;
 /// All flags for allocating page-locked memory, and all flags for registering it.
 const HOST_FLAGS: u32 = 7;

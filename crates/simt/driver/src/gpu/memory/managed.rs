@@ -1,5 +1,5 @@
-//! Managed memory: the program's advice about where it is used. All managed memory is in host memory, and advice does
-//! not change its speed.
+//! Managed memory and the program's advice about its use. All managed memory is in host memory, and advice does not
+//! change its speed.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;

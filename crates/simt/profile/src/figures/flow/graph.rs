@@ -10,7 +10,7 @@ pub(super) const UNTOUCHED: Id = 0;
 /// Data that does not depend on any element of a buffer.
 pub(super) const PLAIN: Id = 1;
 
-/// The maximum number of kept values. Each value takes 40 bytes.
+/// The maximum number of values that are kept. Each value takes 40 bytes.
 const MOST: usize = 1 << 22;
 
 /// A value that depends on elements of the problem's buffers.
@@ -166,7 +166,7 @@ impl Graph {
         }
     }
 
-    /// Changes the counts of the element that a value is, or of the elements that are packed in it.
+    /// Changes the counts of a loaded element, or the counts of all loaded elements in a packed value.
     pub(super) fn each_element(&mut self, id: Id, change: &impl Fn(&mut Loaded)) {
         if let Some(element) = self.element(id) {
             change(element);

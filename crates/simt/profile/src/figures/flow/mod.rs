@@ -1,11 +1,11 @@
 //! The data flow of a block: the elements that it loads from the problem's buffers, their path through registers,
 //! shuffles and shared memory, and the operations that combine them.
 //!
-//! The analysis does not depend on the kernel. Each register of each lane, and each byte of memory, holds the number of
-//! its value. An instruction whose operands contain a single value passes the value on; its other operands, such as an
-//! index or a constant, do not depend on elements. An instruction that reads several values creates a new value. `selp`
-//! passes on the selected value. If the predicate depends on values too, as in a minimum, `selp` creates a new value.
-//! Taken branches and computed addresses are not followed.
+//! The analysis does not depend on the kernel. It stores the number of a value for each register of each lane and for
+//! each byte of memory. An instruction whose operands contain a single value passes the value on; its other operands,
+//! such as an index or a constant, do not depend on elements. An instruction that reads several values creates a new
+//! value. `selp` passes on the selected value. If the predicate depends on values too, as in a minimum, `selp` creates
+//! a new value. Taken branches and computed addresses are not followed.
 
 mod accesses;
 mod graph;
@@ -84,7 +84,7 @@ impl Flow {
         &self.function.program().functions[site.function as usize].code[site.pc as usize]
     }
 
-    /// Marks the results of an instruction as not being values.
+    /// Records that the results of an instruction are not values.
     fn clears(&mut self, step: &Step<'_>, mask: u32) {
         step.writes().iter().for_each(|reg| self.registers().clear(*reg, mask));
     }

@@ -6,8 +6,8 @@ use super::super::figure::{Arrow, Cell, FigureRow, Grid, Shade};
 use super::super::flow::{Graph, Id, Kind, MemoryAddress};
 use super::{Round, Tree};
 
-/// The maximum numbers of columns and rounds of the picture. If a tree is larger, only its last rounds are drawn, in
-/// which few sums remain.
+/// The maximum numbers of columns and rounds of the picture. For a larger tree, only the last rounds are drawn, because
+/// only a few sums remain in these rounds.
 const COLUMNS: usize = 64;
 const ROUNDS: usize = 12;
 /// The maximum number of rows that show the lanes of rounds.

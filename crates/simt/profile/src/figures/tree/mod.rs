@@ -26,7 +26,7 @@ pub struct Tree {
     pub thread: u32,
     /// The number of elements in the result.
     pub elements: u64,
-    /// The number of such results in the block.
+    /// The number of results in the block that combine this number of elements.
     pub results: usize,
     /// The index of the result's first element in each buffer.
     pub begins: BTreeMap<usize, u64>,
@@ -39,9 +39,10 @@ pub struct Tree {
 pub struct Round {
     /// The number of barriers that the block had passed before the round.
     pub phase: u32,
-    /// The operations that contribute to the result, in the order of their elements.
+    /// The operations that contribute to the result, ordered by the first input element that each operation uses.
     pub additions: Vec<Addition>,
-    /// The lanes of each warp that execute such an operation, including operations whose results are not needed.
+    /// The lanes of each warp that execute an operation of the round, including operations whose results are not
+    /// needed.
     pub lanes: Vec<u32>,
 }
 
@@ -56,7 +57,7 @@ pub struct Addition {
     pub site: Site,
     /// The name of the operation in the PTX, without types: `add`, `fma`.
     pub operation: String,
-    /// The operands, in the order of their elements.
+    /// The operands, ordered by the first input element that each operand contains.
     pub terms: Vec<Term>,
 }
 

@@ -1,6 +1,7 @@
 //! Comparisons that return masks of lanes.
 //!
-//! This is the minimal set: every other comparison is one of these with swapped operands, an inverted result, or both.
+//! The comparisons in this module form the minimal set: every other comparison is one of them with swapped operands, an
+//! inverted result, or both.
 
 use crate::alu::float::flush32;
 use crate::alu::lanes::{RegisterNumbers, Word, lanes_where};

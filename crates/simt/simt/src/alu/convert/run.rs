@@ -35,7 +35,7 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
         }
         Format::Bf16 => widen(from_bf16(narrow & 0xffff)),
         Format::F32 | Format::Tf32 => match flush(narrow, flags) {
-            // The hardware flushes with a multiplication by one, which turns a NaN into the canonical NaN.
+            // The hardware flushes subnormal numbers by multiplying by one, which turns a NaN into the canonical NaN.
             bits if flags.has(Modifiers::FTZ) => widen(f32::from_bits(canonical32(f32::from_bits(bits)))),
             bits => widen(f32::from_bits(bits)),
         },
@@ -195,7 +195,8 @@ pub(super) fn f32_to_f16(bits: u32) -> u32 {
     let magnitude = bits & 0x7fff_ffff;
     // The exponent's bias is 112 less than that of an `f32`, and the lower 13 bits are rounded to even.
     let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13;
-    // In 1/2 plus a subnormal number, the last bit is 2^-24, the smallest `f16`.
+    // Adding 1/2 rounds a magnitude below 2^-14 to a multiple of 2^-24, the smallest positive `f16`, because the last
+    // bit of an `f32` in [1/2, 1) is 2^-24.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let number = select(magnitude < 113 << 23, subnormal, normal);
     // Numbers from 65520 on round to infinity.

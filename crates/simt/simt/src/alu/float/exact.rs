@@ -26,7 +26,7 @@ pub enum Rounding {
 pub enum Format {
     F16,
     Bf16,
-    /// 19 bits, stored in the upper bits of 32; this module rounds to the 19 bits.
+    /// 19 bits, stored in the upper bits of a 32-bit word; this module rounds to the 19 bits.
     Tf32,
     F32,
     F64,
@@ -246,8 +246,8 @@ pub(in crate::alu) fn fma(a: f64, b: f64, c: f64, format: Format, rounding: Roun
     let (product, c) = (product.normal(), c.normal());
     let (big, small) = if product.exponent >= c.exponent { (product, c) } else { (c, product) };
     let distance = (big.exponent - small.exponent).min(127) as u32;
-    // The lowest bit represents all truncated bits. Bits are truncated only from a distance of 20 on (a product has 106
-    // of 126 bits), where cancellation removes at most one leading bit.
+    // The lowest bit represents all truncated bits. Bits are truncated only if the distance is 20 or more, because a
+    // product uses 106 of the 126 bits. At such distances, cancellation removes at most one leading bit.
     let moved = small.significand >> distance;
     let lost = small.significand & ((1 << distance) - 1) != 0;
     let small_significand = moved | u128::from(lost);

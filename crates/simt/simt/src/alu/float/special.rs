@@ -6,7 +6,8 @@
 //! special.txt.
 //!
 //! The results were compared with an H200's for every argument of a period or, for `tanh`, from 2^-8 to 8. The
-//! comparison also covers 2^20 random arguments of any magnitude and, for `f64`, every upper half of a period.
+//! comparison also covers 2^20 random arguments of any magnitude and, for `f64`, every value of the upper 32 bits
+//! within a period.
 //!
 //! The functions compute an array of numbers: the lanes of a warp, or a single number. They are branch-free, so that
 //! their loops become vector instructions.
@@ -299,7 +300,7 @@ fn scale(divisor: u32, small: bool, large: bool) -> f32 {
 }
 
 /// `rcp.approx`. Without `.ftz`, small and very large numbers are scaled before and after the approximation. The
-/// following functions do the same.
+/// functions below scale in the same way.
 #[inline(always)]
 pub(super) fn rcp<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
     let scale = |bits| scale(bits, !ftz, !ftz);

@@ -41,7 +41,7 @@ macro_rules! extract {
             fn extract(self, at: u32, length: u32) -> Self {
                 let (at, length) = (at & $limit, length & $limit);
                 // Bits beyond the register are copies of the top bit, which is also the sign of a field that extends
-                // there.
+                // beyond the register.
                 let field = self >> at.min($signed::BITS - 1);
                 let spare = $signed::BITS.saturating_sub(length).min($signed::BITS - 1);
                 if length == 0 { 0 } else { field << spare >> spare }

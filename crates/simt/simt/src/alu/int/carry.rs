@@ -2,7 +2,8 @@
 //!
 //! The carry flag `CC.CF` is one predicate per function, because calls do not preserve it. After a subtraction it holds
 //! the carry of `a + !b + 1`, which is set when there is no borrow. The hardware does the same, as `addc` after
-//! `sub.cc` shows. The ISA describes a borrow flag; `subc` by itself cannot distinguish the two.
+//! `sub.cc` shows. The ISA describes a borrow flag instead; `subc` alone does not show which of the two flags a GPU
+//! uses.
 
 use super::table::Op;
 use super::wide::Wide;

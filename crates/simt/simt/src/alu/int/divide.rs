@@ -2,14 +2,14 @@
 //!
 //! Division by zero returns all ones: see the family's documentation.
 
-/// Adding this constant to a smaller number returns a float whose low bits are that number, rounded to an integer.
+/// Adding this constant to a smaller number yields a float whose low bits are that number, rounded to an integer.
 const ROUND: f64 = (1u64 << 52) as f64;
 
 /// `a / b`, rounded down.
 #[inline(always)]
 pub(super) fn quotient(a: u32, b: u32) -> u32 {
-    // The quotient of two integers below 2^32 is below 2^32. It is an integer or at least 2^-32 away from one, so the
-    // `f64` equals an integer only if the exact quotient does.
+    // The quotient of two integers below 2^32 is below 2^32. It is an integer or differs from every integer by at least
+    // 2^-32, so the `f64` equals an integer only if the exact quotient does.
     let exact = f64::from(a) / f64::from(b);
     let nearest = (exact + ROUND) - ROUND;
     let floor = if nearest > exact { nearest - 1.0 } else { nearest };

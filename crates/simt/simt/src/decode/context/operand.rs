@@ -241,7 +241,7 @@ pub(crate) fn is_special(name: &str) -> bool {
     special(name).is_some() || crate::decode::mov::counter(name).is_some()
 }
 
-/// Returns the special register of this name, if its value does not change while a warp runs.
+/// Returns the special register with this name, if its value does not change while a warp runs.
 fn special(name: &str) -> Option<Special> {
     let axis = |name: &str| match name {
         "x" => Some(0),

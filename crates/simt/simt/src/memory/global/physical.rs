@@ -42,8 +42,9 @@ impl GlobalMemory {
         Ok(PhysicalMemory(Arc::new(words)))
     }
 
-    /// Maps `bytes` bytes of physical memory, starting at `offset`, to reserved addresses. Both must be multiples of 8.
-    /// [`GlobalMemory::free`] unmaps them. Returns whether the memory is large enough and the addresses are free.
+    /// Maps `bytes` bytes of physical memory, starting at `offset`, to reserved addresses. `base`, `bytes` and `offset`
+    /// must be multiples of 8. [`GlobalMemory::free`] unmaps the memory. Returns whether the memory is large enough and
+    /// the addresses are free.
     pub fn map_physical(&mut self, base: u64, bytes: u64, physical: &PhysicalMemory, offset: u64) -> bool {
         let remaining = physical.bytes().saturating_sub(offset);
         let end = base.saturating_add(bytes);
@@ -70,9 +71,8 @@ impl GlobalMemory {
         (FIRST..self.next).contains(&address)
     }
 
-    /// Returns the range of addresses that belongs together with an address: the allocation that contains the address
-    /// or ends there, and the allocations adjacent to it without a gap, such as parts of one range of virtual
-    /// addresses.
+    /// Returns the address range that an address belongs to: the allocation that contains the address or ends at it,
+    /// and the allocations adjacent to that allocation without a gap, such as parts of one range of virtual addresses.
     pub fn object(&self, address: u64) -> Option<Range<u64>> {
         let found = self.find(address).map_or_else(
             || {

@@ -37,7 +37,7 @@ pub enum MapField {
     Rank,
     BoxDim(u8),
     GlobalDim(u8),
-    /// The stride of the dimension after this one.
+    /// The stride of the dimension after the numbered one.
     GlobalStride(u8),
     ElementStride(u8),
     Elemtype,

@@ -35,7 +35,7 @@ struct SideSample {
 }
 
 impl SideSample {
-    /// Returns the index of this texel or of the next one after addressing; `None` in the border.
+    /// Returns the index of this texel or of the next one, with the addressing mode applied; `None` in the border.
     fn texel(self, is_next: bool) -> Option<u32> {
         let (index, length) = (self.index + i64::from(is_next), self.length);
         let found = match self.addressing {
@@ -155,7 +155,8 @@ impl TextureDescription {
         }
     }
 
-    /// Returns the bits of a channel of the border color in the same form as [`Image::texel`] returns those of a texel.
+    /// Returns the bits of a channel of the border color in the form in which [`Image::texel`] returns a texel's
+    /// channels.
     ///
     /// An H200 rounds the color to the nearest number of the format, and ties to the smaller one. For integer texels,
     /// it truncates the color to the lowest bits.

@@ -19,7 +19,7 @@ enum Pause {
     Reconverged,
     /// The warp's turn is over.
     Yield,
-    /// The branch diverges: the lanes in `taken` jump, the others do not.
+    /// The branch diverges: the lanes in `taken` jump, the other lanes do not.
     Diverge { target: u32, reconverge: u32, taken: u32 },
     /// The lanes execute an instruction whose `membermask` also names other lanes.
     Lanes(u32),
@@ -403,7 +403,7 @@ impl WarpState {
                 return Err(BlockFault::new(site, thread, kind));
             }
         }
-        // One group for each target of a lane, and one for the lanes that the guard disables.
+        // One group for each target that a lane jumps to, and one for the lanes that the guard disables.
         let mut groups: Vec<(u32, u32)> = Vec::new();
         if mask & !active != 0 {
             groups.push((site.pc + 1, mask & !active));

@@ -15,8 +15,8 @@ const CHECK_SOON: u64 = 1 << 10;
 /// The number of instructions before the first check if the warp itself has repeated itself before.
 const CHECK_AT_ONCE: u64 = 1 << 8;
 /// The number of instructions that a diverged warp executes without a wait before lanes at a reconvergence point
-/// continue without the others. The others may not repeat themselves exactly, for example because they count their
-/// attempts.
+/// continue without the other lanes. The other lanes may not repeat themselves exactly, for example because they count
+/// their attempts.
 const PATIENCE: u64 = 1 << 18;
 /// The value of `PATIENCE` after lanes have already continued in this way.
 const LESS_PATIENCE: u64 = 1 << 12;

@@ -3,8 +3,8 @@
 //! Since Volta, each thread of a warp makes progress independently (CUDA C++ Programming Guide, "Independent Thread
 //! Scheduling"). Groups of diverged lanes are executed one after the other. They wait where they reconverge, as long as
 //! all lanes can make progress. When a group waits, the next group is executed. The lanes at a reconvergence point
-//! continue without the rest only when nothing else can end the wait of the rest: see [`give_up_reconvergence`]. Groups
-//! that were separated in this way merge again where they meet.
+//! continue without the rest of their warp only when nothing else can end the wait of the rest: see
+//! [`give_up_reconvergence`]. Groups that were separated in this way merge again where they meet.
 //!
 //! [`give_up_reconvergence`]: WarpState::give_up_reconvergence
 
@@ -63,7 +63,8 @@ impl WarpState {
         })
     }
 
-    /// Returns the topmost accepted entry at which lanes wait for others to reconverge with, and those lanes.
+    /// Returns the topmost accepted entry at which lanes wait for other lanes to reconverge with, and the waiting
+    /// lanes.
     fn reconverging(&self, accept: impl Fn(&StackEntry) -> bool) -> Option<(usize, u32)> {
         self.present().find(|(index, present)| {
             let entry = &self.stack[*index];
@@ -78,8 +79,8 @@ impl WarpState {
         }
     }
 
-    /// Splits off the lanes of `present`, which wait at an entry for others to reconverge with, so that they continue
-    /// without the others.
+    /// Splits off the lanes of `present`, which wait at an entry for other lanes to reconverge with, so that they
+    /// continue without the other lanes.
     fn split_off(&mut self, (index, present): (usize, u32)) {
         let entry = &mut self.stack[index];
         entry.mask &= !present;
@@ -102,7 +103,7 @@ impl WarpState {
         if self.join_aligned(launch) {
             return Some(Status::Barrier);
         }
-        // A GPU's compiler ends lanes where they branch to the end of the kernel, so other lanes do not wait for them.
+        // A GPU's compiler ends lanes at their branch to the end of the kernel, so other lanes do not wait for them.
         match self.reconverging(|entry| self.ends(launch, entry)) {
             Some(ending) => {
                 self.split_off(ending);
@@ -149,7 +150,7 @@ impl WarpState {
     }
 
     /// Merges groups that can be executed and are at the same instruction of the same call, if lanes have continued
-    /// without the rest. A GPU executes such lanes together, so their next access is a single request.
+    /// without the rest of their warp. A GPU executes such lanes together, so their next access is a single request.
     pub(super) fn reunite(&mut self) {
         if !self.is_separated {
             return;
@@ -168,10 +169,11 @@ impl WarpState {
         self.is_separated = self.stack.len() > 1;
     }
 
-    /// Lets the lanes that wait for others to reconverge with continue without them. Returns `false` if no lanes wait.
+    /// Lets lanes that wait at their reconvergence point continue without the lanes that they wait for. Returns `false`
+    /// if no lanes wait.
     ///
-    /// The caller must have found that nothing else can end the wait of the others: the others wait for these lanes, or
-    /// try to take a lock that these lanes may hold.
+    /// The caller must have found that nothing else can end the wait of the other lanes: the other lanes wait for these
+    /// lanes, or try to take a lock that these lanes may hold.
     pub(in crate::run) fn give_up_reconvergence(&mut self) -> bool {
         let found = self.reconverging(|_| true);
         if let Some(waiting) = found {

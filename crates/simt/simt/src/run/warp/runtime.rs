@@ -13,7 +13,7 @@ use crate::run::printf;
 /// The largest size in bytes of a printed or asserted text; longer texts are truncated.
 const MAX_TEXT: u64 = 1 << 16;
 
-/// Returns the function of the program that a call of an address calls.
+/// Returns the function of the program that a call by address invokes.
 ///
 /// # Errors
 /// Returns the reason in words when there is no matching function at the address.
@@ -35,8 +35,8 @@ pub(super) fn called(program: &Program, call: &Call, address: u64, listed: &Opti
 }
 
 impl WarpState {
-    /// Returns the address that the lanes of `active` call. Returns `None` if they call different addresses, and
-    /// diverges them.
+    /// Returns the address that the lanes of `active` call. If they call different addresses, makes them diverge and
+    /// returns `None`.
     pub(super) fn target(&mut self, site: Site, address: R64, mask: u32, active: u32) -> Option<u64> {
         let frame = self.top().frame;
         let addresses = *self.regs(frame).get64(address);

@@ -183,7 +183,7 @@ impl WarpState {
         self.cluster_arrived = 0;
     }
 
-    /// Returns the lanes with this wait.
+    /// Returns the lanes of all entries whose wait is `wait`.
     pub(super) fn at(&self, wait: Wait) -> u32 {
         let there = self.stack.iter().filter(|entry| entry.wait == wait);
         there.fold(0, |all, entry| all | entry.mask)
@@ -363,7 +363,7 @@ impl WarpState {
     }
 }
 
-/// Lanes that have met at an instruction at which they waited for others.
+/// Lanes that have met at an instruction at which they waited for other lanes.
 pub(super) struct Meeting {
     site: Site,
     lanes: u32,
@@ -384,7 +384,7 @@ pub(in crate::run) struct Waiting {
     pub(in crate::run) site: Site,
     /// The barrier at which the lanes wait.
     pub(in crate::run) barrier: Option<u32>,
-    /// Whether the lanes could continue and only wait for others to reconverge with.
+    /// Whether the lanes could continue and only wait for other lanes to reconverge with.
     pub(in crate::run) reconverges: bool,
 }
 
