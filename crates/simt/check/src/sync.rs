@@ -3,7 +3,6 @@
 //! # Algorithm
 //!
 //! The simulator reports a wait from which no thread can continue as a fault, and [`faults`] describes it. The
-//! The simulator reports a wait from which no thread can continue as a fault, and [`faults`] describes it. The
 //! sanitizer adds errors whose effect the PTX ISA leaves undefined, although a GPU may continue ("Parallel
 //! Synchronization and Communication Instructions"):
 //!
