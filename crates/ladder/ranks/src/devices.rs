@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(parse("2,"), Ok(Devices::Numbers(vec![2])));
         assert_eq!(parse("0,2"), Ok(Devices::Numbers(vec![0, 2])));
         for wrong in ["", "0", "-1", "two", ",", "0;2"] {
-            assert!(parse(wrong).is_err_and(|why| why.contains("how many (4)")), "{wrong}");
+            assert!(parse(wrong).is_err_and(|why| why.contains("a number of devices (4)")), "{wrong}");
         }
         assert_eq!(parse("1,0,1"), Err("device 1 appears twice in `1,0,1`".to_owned()));
     }
