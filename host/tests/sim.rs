@@ -139,10 +139,7 @@ fn mistakes_are_errors() {
     assert!(sim.copy(buffer, other).is_err());
     let error = sim.alloc(1 << 60).unwrap_err();
     let text = error.to_string();
-    assert!(
-        text.starts_with("the device failed while allocating a buffer: ") && text.contains("1152921504606846976 bytes"),
-        "{text}"
-    );
+    assert!(text.starts_with("the device failed while allocating a buffer: cannot allocate 1152921504606846976 bytes"));
     assert_eq!((error.is_failure(), text.lines().count()), (true, 1));
     sim.fill(buffer, 7).unwrap();
     sim.fill(other, 7).unwrap();

@@ -345,7 +345,7 @@ fn clusters() {
         for bad in [reads("", ""), reads("barrier.cluster.arrive;\n", "barrier.cluster.wait;\n")] {
             let all = findings_in(&bad, (2, 32), schedule);
             let [finding] = &all[..] else { panic!("{schedule}: {all:?}") };
-            assert!(finding.help.contains("all blocks"), "{schedule}: {finding}");
+            assert!(finding.help.contains("let all blocks wait for each other"), "{schedule}: {finding}");
         }
         for good in [reads("", meet), reads("", "barrier.cluster.arrive;\nbarrier.cluster.wait;\n")] {
             let all = findings_in(&good, (2, 32), schedule);

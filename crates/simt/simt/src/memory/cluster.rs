@@ -127,7 +127,7 @@ impl Cluster {
         (self.exited >> rank & 1 != 0).then(|| {
             AccessProblem::Synchronization(format!(
                 "access to the shared memory of block {rank} of the cluster, which has exited; \
-                 synchronize all blocks (barrier.cluster) before they exit"
+                 let all blocks wait for each other (barrier.cluster) before they exit"
             ))
         })
     }
