@@ -42,7 +42,7 @@ pub(super) fn emulate() -> Result<()> {
         // The first test starts a program for aarch64, which the kernel does not run. The second takes three minutes in
         // the emulator, and its result does not depend on the system. The third starts thousands of processes from two
         // threads, and the emulator's `fork` can deadlock there; ptxas is a program for x86-64 in any case.
-        .args(["--", "--skip", "the_process_ends_with_the_code", "--skip", "the_document_matches_the_decoder"])
+        .args(["--", "--skip", "the_process_exits_with_the_code", "--skip", "the_document_matches_the_decoder"])
         .args(["--skip", "ptxas::"])
         .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", aarch64::LINKER)
         .env(

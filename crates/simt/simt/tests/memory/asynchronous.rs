@@ -211,7 +211,7 @@ fn invalid_tile_coordinates() {
     let map = TensorMap { address: tensor.address(), ..map([16, 2], Swizzle::None) };
     let params = ".param .u64 out, .param .align 64 .b8 map[128]";
     for ([x, y], words) in
-        [([8, -1], "at coordinate -1, outside of the tensor"), ([12, 0], "not a multiple of 16 bytes")]
+        [([8, -1], "at coordinate -1, outside of the tensor"), ([12, 0], "whose offset in bytes is not a multiple of 16")]
     {
         let body = format!(
             "mov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\nmov.u32 %r2, tile;\n\
