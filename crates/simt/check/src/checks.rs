@@ -214,7 +214,7 @@ impl FromStr for Checks {
             checks = match (*word, check, extra) {
                 ("all", ..) => Self(checks.0 | Self::ALL.0),
                 ("none", ..) if words.len() == 1 => checks,
-                ("none", ..) => return Err(format!("`none` contradicts the other checks of `{text}`")),
+                ("none", ..) => return Err(format!("`none` contradicts the other sanitizers in `{text}`")),
                 (_, Some(check), _) => checks.with(check),
                 (_, _, Some(extra)) => checks.with_extra(extra),
                 _ => {
@@ -223,9 +223,9 @@ impl FromStr for Checks {
                     let near = |name: &&&str| strsim::jaro_winkler(word, name) > 0.7;
                     let meant = names.iter().find(near);
                     let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-                    let (last, others) = names.split_last().expect("there are checks");
+                    let (last, others) = names.split_last().expect("there are sanitizers");
                     return Err(format!(
-                        "there is no check `{word}`; there are {} and {last}{meant}",
+                        "there is no sanitizer `{word}`; there are {} and {last}{meant}",
                         others.join(", ")
                     ));
                 }

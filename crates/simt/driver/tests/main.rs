@@ -141,13 +141,13 @@ fn sanitizer_findings_set_the_exit_code_on_request() {
     for words in ["error[memory]: out of bounds read of 4 bytes", "error[race]: write of 4 bytes", "faulty.cu:5:"] {
         assert!(messages.contains(words), "`{words}` is not in: {messages}");
     }
-    let summary = "2 findings at 2 lines in 1 launch; checks: memory, race\n";
+    let summary = "2 findings at 2 lines in 1 launch; sanitizers: memory, race\n";
     assert!(messages.contains(summary) && messages.contains("faulty.cu:5: memory 1 time\n"), "{messages}");
     let all = |faulty, code| run(&[("FAULTY", faulty), ("LADDER_SANITIZE", "all"), ("LADDER_SANITIZE_EXIT", code)]);
     assert_eq!(all("1", "77").0, "77");
     let (end, messages) = all("0", "77");
     assert!(
-        end == "5" && messages.contains("no findings in 0 launches; checks: memory, init, race, sync\n"),
+        end == "5" && messages.contains("no findings in 0 launches; sanitizers: memory, init, race, sync\n"),
         "{end}: {messages}"
     );
     // The user's line precedes the line in the header.
@@ -160,11 +160,11 @@ fn sanitizer_findings_set_the_exit_code_on_request() {
     assert!(messages.contains("leak of 128 bytes") && messages.contains("2 findings in 0 launches"), "{messages}");
     // An unknown sanitizer.
     let (end, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "rice"), ("LADDER_SANITIZE_EXIT", "9")]);
-    assert!(end == "9" && messages.contains("error: LADDER_SANITIZE: there is no check `rice`"), "{end}: {messages}");
+    assert!(end == "9" && messages.contains("error: LADDER_SANITIZE: there is no sanitizer `rice`"), "{end}: {messages}");
     // Long messages are wrapped between words.
     assert!(messages.split_whitespace().collect::<Vec<_>>().join(" ").contains("did you mean `race`?"), "{messages}");
     for (checks, code, words) in [
-        ("none,race", "9", "error: LADDER_SANITIZE: `none` contradicts the other checks of `none,race`"),
+        ("none,race", "9", "error: LADDER_SANITIZE: `none` contradicts the other sanitizers in `none,race`"),
         ("all", "256", "error: LADDER_SANITIZE_EXIT=256 is not an exit code for failures"),
         ("", "9", "warning: LADDER_SANITIZE_EXIT has no effect without LADDER_SANITIZE"),
     ] {
@@ -174,7 +174,7 @@ fn sanitizer_findings_set_the_exit_code_on_request() {
     let (_, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "all"), ("LADDER_SCHEDULES", "1001")]);
     assert!(messages.contains("error: LADDER_SCHEDULES=1001 is not a number of schedules"), "{messages}");
     let (end, messages) = run(&[("FAULTY", "1"), ("LADDER_SANITIZE", "race"), ("LADDER_SCHEDULES", "3")]);
-    assert!(end == "5" && messages.contains("in 1 launch; checks: race\n"), "{end}: {messages}");
+    assert!(end == "5" && messages.contains("in 1 launch; sanitizers: race\n"), "{end}: {messages}");
     let (_, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "all"), ("LADDER_DRIVER_LOG", "/nowhere/at/all")]);
     assert!(messages.contains("warning: cannot write LADDER_DRIVER_LOG=/nowhere/at/all: "), "{messages}");
 }

@@ -246,7 +246,7 @@ impl Sanitizer {
         };
         let launches = if found.launches == 1 { "launch" } else { "launches" };
         let checks = self.checks.names().join(", ");
-        let _ = write!(text, " in {} {launches}; checks: {checks}", found.launches);
+        let _ = write!(text, " in {} {launches}; sanitizers: {checks}", found.launches);
         let here = std::env::current_dir().unwrap_or_default();
         for ((file, line), checks) in lines.iter().take(LINES) {
             let path = Path::new(file).strip_prefix(&here).unwrap_or(Path::new(file));
