@@ -159,13 +159,13 @@ pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
     let (data, cache) = (size::bytes(bytes), size::bytes(l2));
     let all = bytes.saturating_mul(sets as u64);
     if bytes > l2 {
-        format!("the data ({data}) are larger than the L2 cache ({cache}): the times measure the memory")
+        format!("the data ({data}) are larger than the L2 cache ({cache}), so the times measure the memory")
     } else if all >= 2 * l2 {
         format!(
-            "the data ({data}) fit in the L2 cache ({cache}), but launches alternate between {sets} sets of them: the \
-             times measure the memory"
+            "the data ({data}) fit in the L2 cache ({cache}), but launches alternate between {sets} copies of the data, \
+             so the times measure the memory"
         )
     } else {
-        format!("the data ({data}) fit in the L2 cache ({cache}): the times measure the cache, not the memory")
+        format!("the data ({data}) fit in the L2 cache ({cache}), so the times measure the cache, not the memory")
     }
 }
