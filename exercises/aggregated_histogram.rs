@@ -1,7 +1,8 @@
 //! Aggregation: one atomic for all lanes with the same value.
 //!
 //! If many values are equal, the lanes of a warp increment the same counter, and the hardware executes their atomics
-//! one after another. The goal counts sectors. A sector counts once for each lane that updates the same word.
+//! one after another. The goal counts sectors. If several lanes update one word, its sector counts once for each of
+//! them.
 //!
 //! `warp_match_any(mask, value)` returns to each lane the mask of all lanes with the same value. The lowest of these
 //! lanes is their leader, and the leader can add for all of them. Each counter then receives at most one addition per

@@ -1,7 +1,7 @@
 //! Appending to a list: one atomic per warp.
 //!
 //! The kernel appends the elements above 0 to a list, in any order. A thread gets an index in the list from an atomic
-//! counter: the counter's value before the thread's addition. So no two threads get the same index. The kernel executes
+//! counter: the counter's value before the thread's addition. No two threads get the same index. The kernel executes
 //! one atomic for each element, all on one word. The goal counts a sector once for each of these atomics.
 //!
 //! Reserve the indices of a whole warp with one atomic. A ballot shows which lanes have an element for the list. Lane 0

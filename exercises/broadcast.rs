@@ -7,7 +7,7 @@
 //!
 //! Subtract the first element of a warp from each of its elements.
 //!
-//! The shuffle returns two values: the value, and whether the source lane exists: `let (first, _) = unsafe { … };`.
+//! The shuffle returns the value, and whether the source lane exists: `let (first, _) = unsafe { … };`.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

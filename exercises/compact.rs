@@ -1,7 +1,7 @@
 //! Compaction: a ballot gives each element its index.
 //!
-//! Each warp must write its positive elements next to each other, in their order, followed by zeros. The new index of
-//! an element is the number of lower lanes with a positive element.
+//! Each warp must write its positive elements contiguously, in their original order, followed by zeros. The new index
+//! of an element is the number of lower lanes with a positive element.
 //!
 //! The ballot has a bit for each lane with a positive element. The mask `(1 << lane) - 1` has the bits of the lower
 //! lanes, and `count_ones()` counts bits.

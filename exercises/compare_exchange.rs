@@ -6,7 +6,8 @@
 //! in the lanes with `lane & size == 0`, and descending in the other lanes.
 //!
 //! In a step, a lane compares its key with the key of the lane whose index differs in the bit `stride`. In an ascending
-//! run, the lower of the two lanes keeps the smaller key. Which lanes keep the smaller key in all runs?
+//! run, the lower of the two lanes keeps the smaller key. Which lanes keep the smaller key if ascending and descending
+//! runs alternate?
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

@@ -1,7 +1,7 @@
 //! Shuffle up: the value of the previous lane.
 //!
 //! `warp_shuffle_up(mask, value, 1, 32)` gives each lane the value of the lane with the next lower index: values move
-//! up. Lane 0 has no lower lane and keeps its value. The second result of the shuffle is `false` there.
+//! up. Lane 0 has no lower lane: it keeps its value, and the second result of the shuffle is `false`.
 //!
 //! Each thread must write the difference between its element and the previous element: `output[i] = input[i] - input[i
 //! - 1]`. In each warp, lane 0 writes its element unchanged. Load each element only once. The goal counts the load

@@ -1,6 +1,6 @@
 //! A pipeline for tensor cores: wait for the right copies in every step.
 //!
-//! One warp multiplies 16 rows of `a` by 8 columns of `b`, `steps` tiles of 16 elements along `k`. Shared memory has
+//! One warp multiplies 16 rows of `a` by 8 columns of `b`, in `steps` tiles of 16 elements along `k`. Shared memory has
 //! three stages. While the warp multiplies one stage, asynchronous copies fill the next two.
 //!
 //! In each step, `wait::<1>()` waits until at most the newest group of copies is still in flight. In the last step, the

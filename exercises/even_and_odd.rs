@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn even_and_odd(data: *mut u32, n: u32, steps: u32) {
     let t = thread::thread_idx_x();
-    // TODO: compute the index in the block of this thread's element.
+    // TODO: compute the index of this thread's element in the block.
     let place = t;
     let i = thread::block_idx_x() * 128 + place;
     if i < n {

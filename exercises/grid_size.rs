@@ -4,8 +4,8 @@
 //! `launch!(module.kernel<<<blocks, threads, shared_bytes, stream>>>(…))`.
 //!
 //! The function `launch` computes these numbers for `n` elements. Each thread of the kernel changes one element, so the
-//! grid needs at least `n` threads. The function fails if `n` is not a multiple of 128, and if `n` is 0: CUDA rejects
-//! a grid without blocks.
+//! grid needs at least `n` threads. At present, the grid is wrong if `n` is not a multiple of 128, and if `n` is 0:
+//! CUDA rejects a grid without blocks.
 
 use cuda_std::prelude::*;
 

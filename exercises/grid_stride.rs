@@ -1,8 +1,8 @@
 //! Grid-stride loop: any number of elements with any number of threads.
 //!
-//! In the exercises so far, each element had a thread. Here the grid has fewer threads than elements. Each thread
-//! starts with element `i`, its index in the grid. The thread then adds the number of threads in the grid to `i`, and
-//! repeats this until `i` reaches `n`.
+//! In the previous exercises, the grid had a thread for each element. Here the grid has fewer threads than elements.
+//! Each thread starts with element `i`, its index in the grid. The thread then adds the number of threads in the grid
+//! to `i`, and repeats this until `i` reaches `n`.
 //!
 //! Compute `output[i] = 2 * input[i] + 1` for every `i` below `n`.
 //!

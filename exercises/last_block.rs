@@ -1,9 +1,9 @@
 //! The last block: one launch for the whole sum.
 //!
-//! Each block computes the sum of its part. The last block to finish adds up these sums. To find it, each block adds 1
-//! to a counter. The block that receives `blocks - 1` from the addition is the last.
+//! Each block computes the sum of its part. The last block to finish adds up these sums. To find the last block, each
+//! block adds 1 to a counter. The block that receives `blocks - 1` from the addition is the last.
 //!
-//! Incrementing the counter does not make the sums of the other blocks visible. For that, a *fence* is needed,
+//! Incrementing the counter does not make the sums of the other blocks visible. Visibility requires a *fence*,
 //! `thread::device_fence()`: a thread that sees a write after the fence also sees the writes before the fence. The
 //! writer needs a fence between its sum and its increment. The reader needs a fence between its increment and its
 //! reads.

@@ -1,8 +1,8 @@
 //! Fragments: give each lane its elements of a tensor-core product.
 //!
 //! One warp multiplies `a` (16 × 16 elements, row-major) by `b` (16 × 8 elements, column-major) with one
-//! `mma.m16n8k16`. An element is a bfloat16, and a word holds two neighbors along `k`. So a row of `a` or a column of
-//! `b` is 8 words. A lane passes four words of `a` and two of `b`, and receives four sums.
+//! `mma.m16n8k16`. An element is a bfloat16, and a word holds two neighbors along `k`. A row of `a` or a column of `b`
+//! is therefore 8 words. A lane passes four words of `a` and two of `b`, and receives four sums.
 //!
 //! The figure of `ladder why gemm_mma --figures=fragments` shows which lane holds which element; each color is a
 //! register. Complete `word_of_a` and `word_of_b`, so that all 128 sums are correct. `place_of_sum` is complete and

@@ -5,8 +5,8 @@
 //! maximum keeps the powers of 2 from overflowing. But the kernel knows only the maximum of the scores so far, because
 //! it reads each score once.
 //!
-//! When the maximum grows, all earlier weights are too large by the same factor. Correct both sums, so that they have
-//! the values that the new maximum would have given.
+//! When the maximum grows, all earlier weights are too large by the same factor. Correct both sums, so that they are
+//! relative to the new maximum.
 
 use cuda_std::prelude::*;
 

@@ -5,9 +5,8 @@
 //! touch many sectors.
 //!
 //! `places` holds the place of each key in the block, with the keys ordered by digit. `starts` holds a number for each
-//! digit of the block: the sum of this number and the place in the block is the place in the output. Sort the keys in
-//! shared memory first: write each key to its place in the block. Then thread `t` writes the key at place `t` to the
-//! output.
+//! digit of the block: a key's place in the output is this number plus its place in the block. Sort the keys in shared
+//! memory first: write each key to its place in the block. Then thread `t` writes the key at place `t` to the output.
 
 use cuda_std::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Split: keys with a 0 first, then keys with a 1.
 //!
-//! A *split* moves all keys whose bit is 0 to the front, and keeps the order in both groups. Splits by bit 0, bit 1,
-//! bit 2 and so on sort the keys: this is a radix sort with one-bit digits.
+//! A *split* moves all keys whose bit is 0 to the front, and preserves the order within each of the two groups. Splits
+//! by bit 0, bit 1, bit 2 and so on sort the keys: this is a radix sort with one-bit digits.
 //!
 //! Here each warp splits 32 keys. A vote collects the bits of all lanes: bit `l` of `ones` is the key bit of lane `l`.
 //! A lane can count the zeros or the ones of all lower lanes without a scan. Where does its key go?

@@ -3,9 +3,9 @@
 //! The rows of a matrix are the columns of its transpose. A warp that reads a row must write a column. Each word of a
 //! column is in a different sector, so a store request needs 32 sectors for 128 bytes.
 //!
-//! Shared memory solves this. A block of 32 x 32 threads reads a tile of 32 x 32 elements into shared memory, in
-//! row-major order. After a barrier, each warp reads a *column* of the tile and writes it as a *row* of the output. The
-//! loads and the stores then access neighboring words.
+//! Shared memory solves this problem. A block of 32 x 32 threads reads a tile of 32 x 32 elements into shared memory,
+//! in row-major order. After a barrier, each warp reads a *column* of the tile and writes it as a *row* of the output.
+//! The loads and the stores then access neighboring words.
 //!
 //! Declare the tile as in the exercise `shared_static`: a static of 1024 words, and a pointer to its first element. `n`
 //! is the side length of the matrix, a multiple of 32.

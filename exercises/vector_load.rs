@@ -1,7 +1,7 @@
 //! Wide accesses: four words with one instruction.
 //!
 //! A thread can read or write up to 16 bytes with one instruction, if the address is a multiple of 16. With 16 bytes
-//! per access, a kernel needs a quarter of the instructions and requests for the same bytes.
+//! per access, a kernel needs a quarter of the instructions and requests to move the same bytes.
 //!
 //! Each thread doubles 4 neighboring floats. Use `wide::load` and `wide::store` if all 4 elements exist. If a thread at
 //! the end has fewer elements, it still processes them one by one, as all threads do at present.

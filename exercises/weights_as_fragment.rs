@@ -2,8 +2,8 @@
 //!
 //! One warp computes `(q kᵀ) v`, for 16 × 16 matrices `q` and `k` and a 16 × 8 matrix `v`. In attention, the softmax is
 //! between the two products. Two `mma.m16n8k16` compute the scores: `left` for keys 0 to 7, and `right` for keys 8 to
-//! 15. A third `mma` multiplies the scores by `v`. No score needs to leave its lane: for a factor, `mma` reads from a
-//! lane the same elements that it returned to this lane as sums.
+//! 15. A third `mma` multiplies the scores by `v`. No score needs to leave its lane: the sums that `mma` returns to a
+//! lane are exactly the elements of a factor that `mma` reads from this lane.
 //!
 //! A lane holds these elements, for `row` = lane / 4 and `column` = lane % 4 * 2:
 //! - sums 0 and 1 of a product: two neighbors in `row`, starting at `column`

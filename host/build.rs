@@ -24,13 +24,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// The architectures that the kernels are compiled for, oldest first. Every supported device can run the first. The
-/// second has asynchronous copies and tensor cores for 16-bit floats. The third is specific to Hopper and runs only
-/// there.
+/// The architectures that the kernels are compiled for, oldest first. Every supported device can run code for the first
+/// one. The second one has asynchronous copies and tensor cores for 16-bit floats. The third one is specific to Hopper,
+/// and its code runs only on Hopper GPUs.
 const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
 /// Removes most variants of kernels from the PTX, to keep a web page small. The variants are the non-default formats,
-/// operations and types of the ladders `attention`, `gemm`, `scan` and `sort`, which make up most of the text.
+/// operations and types of the ladders `attention`, `gemm`, `scan` and `sort`. These variants make up most of the text.
 fn without_variants(ptx: &str) -> String {
     const VARIANTS: [(&str, &[&str]); 4] = [
         ("attention_", &["_f16_", "_d64_", "_causal_"]),
@@ -60,7 +60,8 @@ fn build() -> Result<(), Box<dyn Error>> {
     // A web page only runs the PTX of the last architecture and must load fast.
     let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
     let is_embedded = is_page || env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    // The simulator runs the PTX of the last architecture. A program compiles for the others when it first needs them.
+    // The simulator runs the PTX of the last architecture. A program compiles the PTX of any other architecture on
+    // first use.
     let (others, last) = ARCHITECTURES.split_at(ARCHITECTURES.len() - 1);
     let has_all = !is_page && env::var_os("CARGO_FEATURE_EVERY_ARCHITECTURE").is_some();
     let wanted = if has_all { &ARCHITECTURES } else { last };
@@ -70,7 +71,7 @@ fn build() -> Result<(), Box<dyn Error>> {
             scope.spawn(|| builder.build())
         });
         let builds: Vec<_> = builds.collect();
-        // Wait for all compilers, so that none keeps running after an error.
+        // Wait for all compilers, so that no compiler keeps running after an error.
         let results = builds.into_iter().map(|build| build.join().expect("cuda_builder does not panic"));
         results.collect::<Result<Vec<_>, _>>()
     });
@@ -78,8 +79,8 @@ fn build() -> Result<(), Box<dyn Error>> {
     let compiled = match built {
         Ok(_) => wanted,
         // Cargo also compiles the kernels' crate for the host, and reports most errors there before it compiles the
-        // code that includes this list. So the user only sees this message for the remaining errors. An error without a
-        // source line, such as a full disk, makes this script fail, so that cargo runs it again.
+        // code that includes this list. The user therefore sees the `compile_error!` only for the remaining errors. An
+        // error without a source line, such as a full disk, makes this script fail, so that cargo runs it again.
         Err(CudaBuilderError::BuildFailed { messages, .. }) if messages.contains("--> ") => {
             let message = format!("the kernels do not compile for the device\n\n{messages}\n");
             writeln!(list, "compile_error!({message:?});")?;

@@ -50,7 +50,7 @@ __device__ __forceinline__ void multiply_values(float (&sums)[64], const unsigne
                  "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
                  : SUMS_64(sums) : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "l"(v) : "memory");
 }
-// Waits for all but the last PENDING groups of products, after which their sums may be read.
+// Waits for all groups of products except the last PENDING. The sums of the finished groups may then be read.
 template <unsigned PENDING>
 __device__ __forceinline__ void finish_but(float (&sums)[64]) {
     asm volatile("wgmma.wait_group.sync.aligned %64;" : SUMS_64(sums) : "n"(PENDING) : "memory");
@@ -277,7 +277,7 @@ struct Softmax {
         }
     }
 
-    // Divides the sums by the sums of all weights.
+    // Divides the sums of each row by the sum of the row's weights.
     __device__ __forceinline__ void divide(float (&sums)[D / 2]) {
 #pragma unroll
         for (unsigned row = 0; row < 2; ++row) {

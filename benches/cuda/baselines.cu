@@ -5,8 +5,8 @@
 // calls of the same kind consist only of the library's work.
 //
 // The file exports the function `ladder_baselines`, which returns a table of functions. The functions in the table that
-// return a number return 0, or a nonzero code, which `message` describes. The calling thread must have made the
-// device's primary context current. Only one thread at a time may use a handle. Pointers are to device memory.
+// return a number return 0 on success, or a nonzero code that `message` describes. The calling thread must have made
+// the device's primary context current. Only one thread at a time may use a handle. The buffers are in device memory.
 //
 // nvcc -shared -Xcompiler -fPIC -O3 -std=c++17 -arch=native baselines.cu -lcublas -lcublasLt -o libladder_baselines.so
 
@@ -162,8 +162,7 @@ int reduce(Handle* handle, int op, int key, const T* input, T* output, N n) {
     }
 }
 
-// Calls a function with n in the type in which CUB's kernels count. The type is 32 bits if they are enough, as CUB's
-// users choose it.
+// Calls a function with n in the type in which CUB's kernels count. Like users of CUB, chooses a 32-bit type if n fits.
 template <typename Function>
 int with_count(uint64_t n, Function function) {
     if (n <= std::numeric_limits<uint32_t>::max()) {

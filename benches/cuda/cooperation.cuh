@@ -6,8 +6,8 @@ constexpr unsigned FULL_MASK = 0xffffffff;
 
 // shuffle.rs
 
-// Returns the value of the lane `stride` before this lane, or 0 if there is no such lane. __shfl_up_sync does not
-// return the predicate that warp_shuffle_up returns.
+// Returns the value of the lane that is `stride` lanes before this lane, or 0 if there is no such lane. __shfl_up_sync
+// does not return the predicate that warp_shuffle_up returns.
 __device__ __forceinline__ int shuffle_up(int value, unsigned stride) {
     int before;
     asm volatile("{ .reg .pred exists; shfl.sync.up.b32 %0|exists, %1, %2, 0, -1; selp.b32 %0, %0, 0, exists; }"
@@ -51,8 +51,8 @@ __device__ __forceinline__ int sum_of_warps_before(int* warp_sums, int sum) {
 
 __device__ __forceinline__ unsigned ceiling(unsigned a, unsigned b) { return a / b + (a % b != 0); }
 
-// Relaxed accesses with device scope, which compilers may move across other accesses, and a fence, across which they
-// may not.
+// Relaxed accesses with device scope, which compilers may move across other accesses, and a fence, across which
+// compilers may not move accesses.
 using Word = unsigned long long;
 
 __device__ __forceinline__ unsigned load_relaxed(const unsigned* from) {

@@ -1,9 +1,9 @@
 // The product of two matrices on tensor cores, for bfloat16 and a row-major second matrix: the CUDA ports of
 // kernels-gpu/src/gemm/*.rs.
 //
-// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
-// differs. The files of the rungs document the algorithms. The headers contain shared code: gemm_tiles.cuh and
-// gemm_stages.cuh parts of the kernels, tensor_core.cuh the instructions.
+// Each kernel is a line-by-line translation of its Rust rung, with the same entry name and parameters, so that only the
+// compiler differs. The files of the rungs document the algorithms. The headers contain shared code: gemm_tiles.cuh and
+// gemm_stages.cuh contain parts of the kernels, and tensor_core.cuh contains the instructions.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_90a gemm.cu, or compute_80 for the kernels of all devices with mma.sync
 
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         copies.start_next();
         part.multiply_add(now.a, now.b);
         wait_for_next_stage();
-        // The last stage is read once more without need: this costs less than a branch in every round.
+        // Reading the last stage once more is unnecessary, but costs less than a branch in every round.
         stage = first + DEPTH < k ? after(stage) : stage;
         now = Fragments(stage, part, 0);
         part.multiply_add(next.a, next.b);
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 
 namespace small_tile {
 
-// wgmma.rs: starts the copies of two boxes of a matrix, the second box `next` further.
+// wgmma.rs: starts the copies of two boxes of a matrix. The second box starts at `first` + `next`.
 __device__ __forceinline__ void fill_boxes(const Bf16* data, unsigned rows, unsigned columns, Corner first, Corner next,
                                            unsigned char* to) {
     constexpr unsigned COPIES = BOX_BYTES / 16 / 128, ELEMENTS = 8;

@@ -17,7 +17,7 @@ struct Barriers {
 
     __device__ __forceinline__ Shared full(unsigned stage) const { return first + stage * 8; }
     __device__ __forceinline__ Shared empty(unsigned stage) const { return first + (STAGES + stage) * 8; }
-    // Each warp arrives once when it has released a stage.
+    // Each warp arrives once for each stage that it releases.
     __device__ __forceinline__ void leave(unsigned stage) const {
         if (threadIdx.x % 32 == 0) {
             arrive(empty(stage));
@@ -76,7 +76,7 @@ __device__ __forceinline__ void write_sums(const float (&sums)[N], Corner place,
         if (row >= m) {
             continue;
         }
-        // From here on at constant distances, which LLVM finds automatically.
+        // All stores of the row are at constant distances from this address, which LLVM finds automatically.
         Bf16* const to = c + row * n + left;
 #pragma unroll
         for (unsigned i = 0; i < N / 4; ++i) {

@@ -40,7 +40,8 @@ struct Chunks {
     int columns;
     unsigned alignment;
 
-    // The chunks of a matrix of `height` × `width` elements, from `line` on, at this position in the tile.
+    // The chunks of a matrix of `height` × `width` elements that belong to this position in the tile that starts at
+    // `line`.
     __device__ __forceinline__ Chunks(const Bf16* matrix, unsigned height, unsigned width, unsigned line, unsigned row,
                                       unsigned column)
         : matrix(matrix), pitch(width) {
@@ -62,7 +63,8 @@ struct Chunks {
         }
     }
 
-    // Returns the chunk `row_offset` rows below the first, and the number of columns from it on.
+    // Returns the chunk that is `row_offset` rows below the first chunk. Sets `left` to the number of columns from that
+    // chunk on.
     __device__ __forceinline__ const Bf16* place(unsigned row_offset, int& left) const {
         left = rows > static_cast<int>(row_offset) ? columns : 0;
         return first + row_offset * pitch;
@@ -242,7 +244,7 @@ struct SwizzledTile {
     static constexpr unsigned SWIZZLED = ACROSS < 8 ? ACROSS : 8;
     static_assert(APART % 8 == 0, "all of a thread's chunks have the same swizzle");
 
-    // The tile's offset in bytes in `memory`, which is dynamic shared memory where the rung uses it.
+    // The tile's offset in bytes in `memory`, which is dynamic shared memory if the rung uses dynamic shared memory.
     unsigned at;
     unsigned char* memory = shared_memory;
 

@@ -1,14 +1,14 @@
 // The histogram of bytes: the CUDA ports of kernels-gpu/src/histogram/*.rs.
 //
-// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
-// differs. The files of the rungs document the algorithms.
+// Each kernel is a line-by-line translation of its Rust rung, with the same entry name and parameters, so that only the
+// compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 histogram.cu
 
 namespace {
 
 constexpr unsigned BINS = 256;
-// The number of bytes of a thread in the coarsened rungs.
+// The number of bytes that each thread counts in the coarsened rungs.
 constexpr unsigned COARSE = 16;
 
 using Byte = unsigned char;
@@ -31,7 +31,7 @@ __device__ __forceinline__ void privately(unsigned* copy, unsigned* bins, Count 
     }
 }
 
-// Counts N bytes of each thread, a block's width apart.
+// Counts N bytes per thread, which are a block's width apart.
 template <unsigned BLOCK, unsigned N>
 __device__ __forceinline__ void interleaved(unsigned* copy, const Byte* input, unsigned* bins, unsigned n) {
     const unsigned first = blockIdx.x * (BLOCK * N) + threadIdx.x;
@@ -46,7 +46,7 @@ __device__ __forceinline__ void interleaved(unsigned* copy, const Byte* input, u
     });
 }
 
-// Counts COARSE neighboring bytes of each thread.
+// Counts COARSE neighboring bytes per thread.
 template <unsigned BLOCK>
 __device__ __forceinline__ void contiguous(unsigned* copy, const Byte* input, unsigned* bins, unsigned n) {
     const unsigned thread = blockIdx.x * BLOCK + threadIdx.x;

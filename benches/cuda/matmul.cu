@@ -1,7 +1,7 @@
 // The product of two matrices of floats: the CUDA ports of kernels-gpu/src/matmul/*.rs.
 //
-// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
-// differs. The files of the rungs document the algorithms.
+// Each kernel is a line-by-line translation of its Rust rung, with the same entry name and parameters, so that only the
+// compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 matmul.cu
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned WARP_SIZE = 32;
 
-// Returns the number of words after each row of a tile that removes bank conflicts from its columns:
-// kernels-gpu/src/tile.rs derives it.
+// Returns the number of unused words after each row of a tile with which accesses to a column have no bank conflicts.
+// kernels-gpu/src/tile.rs derives this number.
 __host__ __device__ constexpr unsigned padding(unsigned width, unsigned height) {
     const unsigned side = WARP_SIZE / height;
     unsigned pad = 0;
@@ -44,7 +44,8 @@ struct Matrix {
     }
 };
 
-// Computes one element per thread. b is read from `first` on, every `stride` elements, which depend on COLUMN_MAJOR.
+// Computes one element per thread. The thread reads every `stride`-th element of b from `first` on. COLUMN_MAJOR
+// determines `first` and `stride`.
 template <bool COLUMN_MAJOR>
 __device__ __forceinline__ void dot(const float* a, const float* b, float* c, unsigned m, unsigned n, unsigned k) {
     const Place place(blockDim.y, blockDim.x);
@@ -102,7 +103,8 @@ __device__ __forceinline__ void coarsened(float (&tile_a)[T][T], float (&tile_b)
     const Matrix a{a_data, m, k};
     const Place place(T, T * COARSE);
     const unsigned row = place.top + place.tile_row;
-    // One address per row, because the tiles and the matrix's edge are at constant distances from it.
+    // One address per row is enough, because the tiles and the matrix's edge are at constant distances from this
+    // address.
     const unsigned left = place.left + place.tile_column;
     const unsigned columns = left < n ? n - left : 0;
     float sums[COARSE] = {};

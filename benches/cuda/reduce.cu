@@ -1,8 +1,8 @@
 // The sum of n 32-bit integers: the CUDA ports of kernels-gpu/src/reduce/*.rs, from reduce_neighbored to reduce_shfl.
 //
-// Each kernel is its Rust rung line by line: the same guards, barriers, unrolling and index types, with the same entry
-// name and parameters. So one launch fits both kernels, and only the compiler differs. The files of the rungs document
-// the algorithms; the comments here document differences between C++ and Rust.
+// Each kernel is a line-by-line translation of its Rust rung: it has the same guards, barriers, unrolling, index types,
+// entry name and parameters. One launch therefore fits both kernels, and only the compiler differs. The files of the
+// rungs document the algorithms; the comments here document differences between C++ and Rust.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 reduce.cu
 
@@ -28,8 +28,8 @@ struct Part {
 };
 
 // Returns the sum of this thread's N elements, `block` apart, from `first` on. CHECKED is for the last block, which has
-// fewer elements. All loads precede the additions. The addresses are one base and a distance, so that a constant block
-// size becomes the immediate offset of a load.
+// fewer elements. All loads precede the additions. Each address is the sum of one base and a distance. If the block
+// size is constant, the distance becomes the immediate offset of a load.
 template <unsigned N, bool CHECKED>
 __device__ __forceinline__ int combined(const int* input, unsigned first, unsigned block, unsigned n) {
     const int* from = input + first;
@@ -168,7 +168,7 @@ __device__ __forceinline__ int combine_warp(int value) {
     return result;
 }
 
-// Returns the sum of a block's values to its first warp.
+// Returns the sum of a block's values to the first warp of the block.
 template <unsigned BLOCK>
 __device__ __forceinline__ int combine_block(int* warp_results, int value) {
     constexpr unsigned warps = BLOCK / WARP_SIZE;

@@ -1,7 +1,7 @@
 // The prefix sum: the CUDA ports of kernels-gpu/src/scan/*.rs.
 //
-// Each kernel is its Rust rung for inclusive sums of 32-bit integers line by line, with the same entry name and
-// parameters, so that only the compiler differs. The files of the rungs document the algorithms.
+// Each kernel is a line-by-line translation of its Rust rung for inclusive sums of 32-bit integers, with the same entry
+// name and parameters, so that only the compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 scan.cu; scan_pipelined needs -arch=compute_90a
 
@@ -511,7 +511,7 @@ constexpr unsigned STAGES = 3, WORDS = 8, MBARRIER_BYTES = 8;
 
 extern __shared__ __align__(16) int stages[];
 
-// Returns, to all lanes, the sum of the tiles of a wave before `tile`, and the sum of all tiles of the wave.
+// Returns, to all lanes, the sum of the wave's tiles that precede `tile`, and the sum of all tiles of the wave.
 __device__ __forceinline__ int2 read_wave(const Status& status, unsigned tile, unsigned start, unsigned tiles) {
     const unsigned end = min(tiles, start + gridDim.x);
     const auto other = [=](unsigned k) { return start + k * 32 + threadIdx.x % 32; };

@@ -1,7 +1,7 @@
 // Demonstrations of warp shuffles: the CUDA ports of kernels-gpu/src/shuffle.rs.
 //
-// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
-// differs. The file of the rungs documents them.
+// Each kernel is a line-by-line translation of its Rust rung, with the same entry name and parameters, so that only the
+// compiler differs. The file of the rungs documents the kernels.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 shuffle.cu
 

@@ -1,7 +1,7 @@
 // The softmax of rows: the CUDA ports of kernels-gpu/src/softmax/*.rs, except the rungs with clusters or bulk copies.
 //
-// Each kernel is its Rust rung for the softmax of bfloat16 line by line, with the same entry name and parameters, so
-// that only the compiler differs. The files of the rungs document the algorithms.
+// Each kernel is a line-by-line translation of its Rust rung for the softmax of bfloat16, with the same entry name and
+// parameters, so that only the compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_80 softmax.cu
 

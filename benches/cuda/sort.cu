@@ -1,7 +1,7 @@
 // The sort of n unsigned keys: the CUDA ports of kernels-gpu/src/sort/*.rs.
 //
-// Each kernel is its Rust rung for 32-bit keys without values line by line, with the same entry name and parameters, so
-// that only the compiler differs. The files of the rungs document the algorithms.
+// Each kernel is a line-by-line translation of its Rust rung for 32-bit keys without values, with the same entry name
+// and parameters, so that only the compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 sort.cu
 
@@ -115,7 +115,7 @@ namespace merge_path {
 
 constexpr unsigned ITEMS = 5;
 
-// Returns the number of keys from the first run among the first `diagonal` keys of the merged runs.
+// Returns how many of the first `diagonal` keys of the merged runs come from the first run.
 __device__ __forceinline__ unsigned merge_path(const Key* first, unsigned first_count, const Key* second,
                                                unsigned second_count, unsigned diagonal) {
     unsigned low = diagonal > second_count ? diagonal - second_count : 0, high = min(diagonal, first_count);

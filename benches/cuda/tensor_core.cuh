@@ -39,7 +39,8 @@ __device__ __forceinline__ unsigned short rounded(float sum) {
     return static_cast<unsigned short>(sum != sum ? 0x7fff : (bits + half) >> 16);
 }
 
-// A warp's 16 lines of a factor, 16 elements deep, and its sums of 16 rows and 16 columns.
+// Fragment: 16 lines of a factor, 16 elements deep, in the registers of a warp. WarpSums: a warp's sums of 16 rows and
+// 16 columns.
 struct Fragment {
     unsigned registers[4];
 };
@@ -120,7 +121,7 @@ __device__ __forceinline__ void fence_for_bulk_copies() {
 __device__ __forceinline__ void fence_mbarrier_init() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-// Starts a copy of contiguous bytes to shared memory. Their arrival counts at the barrier.
+// Starts a copy of contiguous bytes to shared memory. The mbarrier counts the bytes that arrive.
 __device__ __forceinline__ void load_row(const void* from, unsigned bytes, Shared to, Shared barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier) : "memory");

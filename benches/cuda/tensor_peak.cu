@@ -1,6 +1,6 @@
-// Measures the peak rate of the tensor cores of a Hopper GPU: warp-group products of random bfloat16 numbers that stay
-// in shared memory, with the number of products of 8192 x 8192 x 8192. Two warp groups alternate between stages as in
-// gemm_persistent. No thread copies, waits for a barrier or writes.
+// Measures the peak rate of the tensor cores of a Hopper GPU with warp-group products of random bfloat16 numbers that
+// stay in shared memory. The number of products is that of a matrix product of 8192 x 8192 x 8192. Two warp groups
+// alternate between stages as in gemm_persistent. No thread copies, waits for a barrier or writes.
 //
 // nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a --run tensor_peak.cu
 #include <algorithm>

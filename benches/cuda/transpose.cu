@@ -1,7 +1,7 @@
 // The transpose of a matrix of floats: the CUDA ports of kernels-gpu/src/transpose/*.rs.
 //
-// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
-// differs. The files of the rungs document the algorithms.
+// Each kernel is a line-by-line translation of its Rust rung, with the same entry name and parameters, so that only the
+// compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 transpose.cu
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned WARP_SIZE = 32;
 
-// Returns the number of words after each row of a tile that removes bank conflicts from its columns:
-// kernels-gpu/src/tile.rs derives it.
+// Returns the number of unused words after each row of a tile with which accesses to a column have no bank conflicts.
+// kernels-gpu/src/tile.rs derives this number.
 __host__ __device__ constexpr unsigned padding(unsigned width, unsigned height) {
     const unsigned side = WARP_SIZE / height;
     unsigned pad = 0;

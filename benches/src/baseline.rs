@@ -15,8 +15,8 @@ pub struct Baseline {
     pub name: &'static str,
     /// Whether the function only copies the first buffer to the second.
     pub is_copy: bool,
-    /// A rung that computes the problem from the same buffers. Unless the baseline is a copy, its result is checked
-    /// like this rung's.
+    /// A rung that computes the problem from the same buffers. Unless the baseline is a copy, its result is checked in
+    /// the same way as this rung's result.
     pub rung: &'static Rung,
     /// The launch of that rung on the problem.
     pub launch: Launch,
@@ -24,13 +24,13 @@ pub struct Baseline {
     pub call: Call,
 }
 
-/// A request to a library for a problem with given options: the numbers that `cuda/baselines.cu` documents, and the
-/// number of bytes that the call needs in each of the rung's first buffers. The error is the reason why the baseline
-/// does not compute the problem.
+/// A request to a library for a problem with given options. It consists of the numbers that `cuda/baselines.cu`
+/// documents, and the number of bytes that the call needs in each of the rung's first buffers. The error is the reason
+/// why the baseline does not compute the problem.
 type Request = Result<([u64; NUMBERS], Vec<u64>), String>;
 
-/// A baseline of a ladder: the ladder, the library's name for the function, its name in `cuda/baselines.cu`, whether
-/// it is a copy, and its request.
+/// A baseline of a ladder: the ladder, the library's name for the function, the function's name in `cuda/baselines.cu`,
+/// whether the baseline is a copy, and its request.
 type Registered = (&'static str, &'static str, &'static CStr, bool, fn(&Options) -> Request);
 
 /// All baselines. A ladder that is not in this list has no baselines.
@@ -146,7 +146,8 @@ fn bytes<const N: usize>(factors: [u64; N]) -> Result<u64, String> {
     product.ok_or_else(|| "an array has more than 2^64 bytes".to_owned())
 }
 
-/// Returns the size in bytes of a matrix of 32-bit words. The two options are the numbers of its rows and columns.
+/// Returns the size in bytes of a matrix of 32-bit words. `rows` and `columns` are the names of the options for the two
+/// sides.
 fn matrix_bytes(options: &Options, [rows, columns]: [&str; 2]) -> Result<u64, String> {
     bytes([options.size(rows), options.size(columns), 4])
 }
@@ -156,8 +157,8 @@ pub fn exist_for(ladder: &str) -> bool {
     BASELINES.iter().any(|(registered, ..)| *registered == ladder)
 }
 
-/// Returns the baselines for a problem of `ladder` with the complete `options`, and the reason why each other baseline
-/// is left out, one line each.
+/// Returns the baselines for a problem of `ladder` with the complete `options`. For each baseline that is left out,
+/// also returns one line with the reason.
 pub fn of(
     ladder: &'static Ladder,
     problem: &dyn Problem,

@@ -17,7 +17,7 @@ pub struct Case {
 pub type Written = (&'static str, &'static str, &'static str);
 
 /// The problems that `lab versus` measures. The rungs of a ladder are compared with their CUDA ports on the ladder's
-/// first case; a rung that takes too long for this case is compared on its first case that is short enough.
+/// first case. A rung that takes too long for this case is compared on the first case for which it is fast enough.
 const VERSUS: &[Written] = &[
     ("reduce", "2^28", "n=2^28"),
     ("reduce", "2^24", "n=2^24"),

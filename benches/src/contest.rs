@@ -41,11 +41,12 @@ impl Spread {
 /// The outcome of a contestant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContestantResult {
-    /// The contestant was timed: nanoseconds per round.
+    /// The contestant was timed. The numbers are the times of the rounds in nanoseconds.
     Timed(Vec<f64>),
     /// The contestant was not timed, because its result was wrong or it failed. The text gives the reason.
     Wrong(String),
-    /// The contestant was not timed, because a launch takes too long: the nanoseconds of a single launch.
+    /// The contestant was not timed, because a launch takes too long. The number is the time of a single launch in
+    /// nanoseconds.
     LeftOut(f64),
 }
 
@@ -82,8 +83,8 @@ impl MeasuredContestant {
         matches!(self.contestant.kind, Kind::Baseline | Kind::Read)
     }
 
-    /// Returns the spread of the ratio of this contestant's time to another's. Each ratio compares the two launches of
-    /// one round, which ran close to each other.
+    /// Returns the spread of the ratio of this contestant's time to the other contestant's. Each ratio compares the two
+    /// launches of one round, which ran close to each other.
     pub fn over(&self, other: &Self) -> Option<Spread> {
         let rounds = self.times()?.iter().zip(other.times()?);
         Spread::of(rounds.map(|(time, other)| time / other).collect())
@@ -106,7 +107,7 @@ pub struct Contest {
     pub title: String,
     /// The number of bytes for the effective bandwidth.
     pub bytes: u64,
-    /// The floating-point operations, if the ladder's measure is FLOP per second.
+    /// The number of floating-point operations, if the ladder's measure is FLOP per second.
     pub flops: Option<u64>,
     /// States whether the data is in the L2 cache at the start of a launch. `None` if the size of the cache is unknown.
     pub regime: Option<String>,
@@ -139,14 +140,14 @@ impl Contest {
         Some(self.flops? as f64 / (contestant.spread()?.median * 1e-9))
     }
 
-    /// Returns the ratio of a rung's time to its CUDA port's.
+    /// Returns the ratio of a rung's time to the time of its CUDA port.
     pub fn over_port(&self, measured: &MeasuredContestant) -> Option<Spread> {
         let rung = measured.contestant.rung.filter(|_| measured.contestant.kind == Kind::Rung)?;
         measured.over(self.named(&port_name(rung))?)
     }
 
-    /// Returns the fastest rung that computes the whole result. If no rung of the ladder does, rungs that leave a last
-    /// step to the host count too.
+    /// Returns the fastest rung that computes the whole result. If no rung of the ladder computes the whole result,
+    /// rungs that leave a last step to the host also count.
     pub fn top(&self) -> Option<&MeasuredContestant> {
         self.of_kind(Kind::Rung)
             .filter(|measured| !measured.contestant.is_bound && self.solves(&measured.contestant))
@@ -224,17 +225,19 @@ pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Erro
     Ok(case.ladder.complete(&case.options)?.with_all(&problem.facts().chosen))
 }
 
-/// Runs a case: runs and checks each contestant once, and then times it in `runs` rounds, after [`WARM_UP`] rounds that
-/// do not count. A round launches each contestant once, unless it is wrong or takes too long. Every other round runs in
-/// reverse order, so that no contestant always has the same predecessor. Each step calls `progress`.
+/// Runs a case: runs and checks each contestant once, and then times it in `runs` rounds, after [`WARM_UP`] warm-up
+/// rounds. A round launches each contestant once, unless the contestant's result is wrong or its launch takes too long.
+/// Every other round runs in reverse order, so that no contestant always has the same predecessor. Each step calls
+/// `progress`.
 ///
 /// [`Session::time`] documents how a launch is timed.
 ///
 /// # Errors
 /// Returns [`host::Error::NotEnoughMemory`] when the problem does not fit, and [`host::Error::UnknownName`] when a name
 /// is not a rung's. Returns [`Error::Request`] when the device is too old for a named rung or has no clock, and
-/// [`Error::Unusable`] when a contestant's failure made the device unusable. Any other failure of a contestant is its
-/// [`ContestantResult::Wrong`]. A contestant in `failures` is not launched and is also [`ContestantResult::Wrong`].
+/// [`Error::Unusable`] when a contestant's failure made the device unusable. Any other failure of a contestant is
+/// reported as [`ContestantResult::Wrong`]. A contestant in `failures` is not launched and is also reported as
+/// [`ContestantResult::Wrong`].
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,

@@ -17,11 +17,11 @@ use crate::torch::{Step, Torch};
 pub enum Kind {
     /// A rung of the ladder, in Rust.
     Rung,
-    /// The same kernel in CUDA C++.
+    /// The CUDA port of a rung: the same kernel in CUDA C++.
     CudaPort,
     /// A function of a library.
     Baseline,
-    /// Reading the problem's largest buffer without any other work, as an upper bound.
+    /// Reading the problem's largest buffer without any other work, as an upper bound on the bandwidth.
     Read,
 }
 

@@ -1,5 +1,5 @@
-//! The code that rungs are compared with: the CUDA C++ in `cuda/`, which contains the CUDA ports of rungs and the
-//! library of baselines, and PyTorch in a separate process.
+//! The code that rungs are compared with. The CUDA C++ in `cuda/` contains the CUDA ports of rungs and the library of
+//! baselines. PyTorch runs in a separate process.
 //!
 //! The CUDA C++ is embedded in this program as text. The first request for a ladder compiles and loads it, or starts
 //! the process. When this is not possible, the output gives the reason.
@@ -93,7 +93,7 @@ impl CudaCode {
         Self::with(Nvcc::find(), nvcc::cache(), std::env::var_os("PYTHON").unwrap_or("python3".into()))
     }
 
-    /// Uses this nvcc, if there is one, with this folder for its results, and the PyTorch of this Python.
+    /// Uses this nvcc, if there is one, this folder for nvcc's results, and the PyTorch of this Python.
     pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf, python: OsString) -> Self {
         let nvcc = nvcc.map_err(|error| error.to_string());
         Self { nvcc, folder, ports: BTreeMap::new(), library: None, python, torch: None }
@@ -141,7 +141,7 @@ impl CudaCode {
         }
     }
 
-    /// Returns the same launch with the entry of the rung's CUDA port, or `None` when there is no such entry.
+    /// Returns `launch` with the entry of the rung's CUDA port, or `None` when there is no such entry.
     pub fn port(&self, ladder: &str, launch: &Launch) -> Option<Launch> {
         let ports = self.ports.get(ladder)?.as_ref().ok()?;
         ports.entries.contains(&launch.entry).then(|| Launch { code: ports.code, ..launch.clone() })

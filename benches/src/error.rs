@@ -21,7 +21,7 @@ pub struct Failure {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A ladder, a device or the output failed, as in the program `ladder`.
+    /// An error that the program `ladder` can also return: a ladder, a device or the output failed.
     #[error(transparent)]
     Ladder(#[from] cli::Error),
     /// The request cannot be fulfilled here: there is no GPU, the GPU is too old, or there are too few rounds.

@@ -88,8 +88,8 @@ impl Library {
             let table = table.map_err(|_| "it has no ladder_baselines".to_owned())?;
             &*table()
         };
-        // A CUDA runtime does not support being closed before the process ends. So the library stays open, and the
-        // table stays valid.
+        // A CUDA runtime does not support being closed before the process ends. The library therefore stays open, and
+        // the table stays valid.
         std::mem::forget(library);
 
         let mut handle = ptr::null_mut();

@@ -22,7 +22,7 @@ pub const CACHE: &str = "LADDER_CACHE";
 pub struct Nvcc {
     /// The path of the program.
     pub program: PathBuf,
-    /// Its version, `13.0.88`.
+    /// The version of the compiler, such as `13.0.88`.
     pub version: String,
 }
 
@@ -49,13 +49,13 @@ pub enum Product {
 }
 
 impl Nvcc {
-    /// Finds an nvcc: the one that [`NVCC`] names, else the one on `PATH`, else the one of `cargo xtask setup --nvidia`
-    /// or of an installation in a usual place.
+    /// Finds an nvcc: the one that [`NVCC`] names, otherwise the one on `PATH`, otherwise the one from `cargo xtask
+    /// setup --nvidia` or from an installation in a usual place.
     ///
     /// # Errors
     /// Returns [`Error::Cuda`] when no nvcc is found, and when the program does not report its version.
     pub fn find() -> Result<Self, Error> {
-        // Searches for a name without a folder as the shell does.
+        // Like a shell, searches `PATH` for a name without a folder.
         let on_path = |name: &OsStr| locate::on_path(name).into_iter().next();
         if let Some(name) = variable(NVCC) {
             return Self::at(on_path(&name).unwrap_or_else(|| name.into()));
@@ -167,7 +167,8 @@ impl Nvcc {
         })
     }
 
-    /// Returns the file name of a unit's result. It depends on the texts, the compiler, and the compiler's arguments.
+    /// Returns the file name of a unit's result. The name depends on the texts, the compiler, and the compiler's
+    /// arguments.
     fn name(&self, unit: &Unit) -> String {
         let mut hasher = DefaultHasher::new();
         (unit.text, unit.headers).hash(&mut hasher);
@@ -183,8 +184,8 @@ impl Nvcc {
     }
 }
 
-/// Returns the libraries to link. They follow the source, because a linker may omit a library that no earlier argument
-/// needs.
+/// Returns the libraries to link. The libraries follow the source, because a linker may omit a library that no earlier
+/// argument needs.
 fn libraries(product: &Product) -> &'static [&'static str] {
     match product {
         Product::Ptx(_) => &[],
@@ -197,8 +198,8 @@ fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns the folder for nvcc's results: the one that [`CACHE`] names, else one in cargo's target folder if this
-/// program is there, else one in the user's cache.
+/// Returns the folder for nvcc's results: the folder that [`CACHE`] names, otherwise a folder in cargo's target folder
+/// if this program is there, otherwise a folder in the user's cache.
 pub fn cache() -> PathBuf {
     if let Some(folder) = variable(CACHE) {
         return folder.into();

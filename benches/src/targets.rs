@@ -1,4 +1,5 @@
-//! The targets for the ladders' fastest rungs and for the compiler, as data, and the check of whether they are reached.
+//! Defines the targets for the ladders' fastest rungs and for the compiler as data, and checks whether the targets are
+//! reached.
 
 use serde::Serialize;
 
@@ -31,7 +32,7 @@ use TargetKind::{Bandwidth, Baseline, EachPort, MeanPort, OtherCase};
 const SAME: f64 = 1.01;
 const FLOAT_SUM: Case = ("reduce", "2^28 f32");
 
-/// All targets. They are for one H100.
+/// All targets, for one H100.
 #[rustfmt::skip] // One target per line.
 pub const TARGETS: &[Target] = &[
     ("each rung, over its CUDA port", EachPort(None, 1.03)),
@@ -112,7 +113,7 @@ pub struct TargetResult {
     pub met: bool,
 }
 
-/// The ratio of a rung's time to its CUDA port's, on the first case on which both ran.
+/// The ratio of a rung's time to the time of its CUDA port, on the first case on which both ran.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// The ladder.

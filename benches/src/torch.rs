@@ -1,8 +1,8 @@
 //! PyTorch's functions as baselines: a Python process runs them on data that it generates.
 //!
 //! The process and the rungs alternate on the device, call by call. The process checks and times each function, and
-//! rotates through several sets of data like a [`Session`](host::Session). Its program, `python/worker.py`, documents
-//! the requests.
+//! rotates through several sets of data like a [`Session`](host::Session). The program of the process,
+//! `python/worker.py`, documents the requests.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;

@@ -1,4 +1,4 @@
-//! `lab versus`: measures rungs against their CUDA ports and libraries. All of them alternate on one device.
+//! `lab versus`: measures rungs against their CUDA ports and libraries. All contestants alternate on one device.
 
 use std::time::Duration;
 
@@ -195,8 +195,8 @@ fn run(
     Ok(if results.all_right() { 0 } else { WRONG })
 }
 
-/// Returns the cases of a ladder: a single case if options are given, else the cases of the table. A ladder whose rungs
-/// are not timed has no cases unless it is named.
+/// Returns the cases of a ladder: a single case if options are given, otherwise the cases of the table. A ladder whose
+/// rungs are not timed has no cases unless it is named.
 fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
     if !selected.given.is_empty() {
         return vec![Case { ladder: selected.ladder, label: "", options: selected.options() }];

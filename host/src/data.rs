@@ -38,7 +38,7 @@ pub(crate) fn too_many(n: u64) -> Option<String> {
 
 /// Returns pseudo-random number `index`, over the full range of `i32`, so that sums wrap and no lane adds only zeros.
 ///
-/// The finalizer of MurmurHash3 (Appleby, public domain), which is a bijection of 32-bit words.
+/// The function is the finalizer of MurmurHash3 (Appleby, public domain), which is a bijection of 32-bit words.
 pub fn element(index: u32) -> i32 {
     let mut h = index.wrapping_add(0x9e37_79b9);
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);

@@ -4,7 +4,8 @@
 //! crate [`engine`], which this crate re-exports, provides devices, sessions and everything else that all ladders
 //! share.
 //!
-//! This is the only crate that knows which ladders exist: [`CATALOG`]. It must not know how results are displayed.
+//! This is the only crate that knows which ladders exist: [`CATALOG`]. The crate must not know how results are
+//! displayed.
 //!
 //! ```no_run
 //! use host::{KERNELS, Options, Session, device, ladder};
@@ -81,7 +82,7 @@ pub fn ladders() -> &'static [Ladder] {
     CATALOG.ladders
 }
 
-/// Returns the ladder of this name.
+/// Returns the ladder with this name.
 ///
 /// # Errors
 /// Returns [`Error::UnknownName`] with the nearest name when no ladder has this name.

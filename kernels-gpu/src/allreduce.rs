@@ -1,21 +1,23 @@
 //! All-reduce: every rank gets the sum of the arrays of all ranks.
 //!
-//! This is the operation of NCCL's `ncclAllReduce`. Each device is a rank, numbered from 0. The kernels here read and
-//! write the memory of the other ranks by address (CUDA C++ Programming Guide, "Peer-to-Peer Memory Access"). Every
-//! kernel gets the addresses of all ranks' inputs, outputs and flags, in one [`Table`] each.
+//! This is the operation of NCCL's `ncclAllReduce`. Usually, each device is one rank. Ranks are numbered from 0. The
+//! kernels here read and write the memory of the other ranks by address (CUDA C++ Programming Guide, "Peer-to-Peer
+//! Memory Access"). Every kernel gets a [`Table`] with the addresses of all ranks' inputs, another for the outputs, and
+//! a third for the flags.
 //!
 //! A launch has one row of blocks (the grid's y dimension) for each rank that the launch computes. The first row
-//! computes rank `first`. With one rank on each device, every device launches one row. One device can also hold the
-//! memory of all ranks and launch all rows. Such a launch shows the behavior of the kernels, but not of the links
-//! between devices.
+//! computes rank `first`. With one rank on each device, every device launches one row. Alternatively, one device can
+//! hold the memory of all ranks and launch all rows. Such a launch shows the behavior of the kernels, but not of the
+//! links between devices.
 //!
-//! Blocks with the same x form a group, one block for each rank. They process the same elements and wait for each other
-//! with flags ([`flags`]). Different groups never wait for each other.
+//! Blocks with the same x form a group, which has one block for each rank. The blocks of a group process the same
+//! elements and wait for each other with flags ([`flags`]). Different groups never wait for each other.
 //!
-//! Every rung without packets has a barrier of all ranks at its start and another at its end:
-//! - A rank's input is complete when its kernel starts. No other rank may read the input earlier.
-//! - When a rank's kernel has ended, the rank may change its input and read its output. By then, all other ranks must
-//!   have finished reading the input and writing the output.
+//! Every rung without packets has two barriers of all ranks:
+//! - The first barrier is at the start. A rank's input is complete only when the rank's kernel starts, so no other rank
+//!   may read the input earlier.
+//! - The second barrier is at the end. When a rank's kernel has ended, the rank may change its input and read its
+//!   output. By then, all other ranks must have finished reading the input and writing the output.
 //!
 //! Copying and adding are the same in every rung: [`sum`](fn@sum::sum) adds arrays element by element. The rungs differ
 //! in which arrays each rank reads and writes, and when.
@@ -57,14 +59,14 @@ pub const RUNGS: &[Rung] = &[
 /// The maximum number of ranks.
 pub const MAX_RANKS: usize = 8;
 
-/// The maximum number of blocks in all rows of one device. [`grid`] never exceeds this number, so it is also the length
-/// of arrays with one entry per block of a row.
+/// The maximum number of blocks in all rows of one device. [`grid`] never returns more blocks, so an array with one
+/// entry per block of a row never needs more entries.
 ///
-/// More blocks would not be faster: over NVLink, 32 blocks reach 346 GB/s of the 360 GB/s of a ring (measured on two
-/// H100s with a prototype in CUDA C++).
+/// More blocks would not be faster: over NVLink, 32 blocks reach 346 GB/s of a ring's 360 GB/s (measured on two H100s
+/// with a prototype in CUDA C++).
 pub const MAX_BLOCKS: u32 = 128;
 
-/// An address for each rank: a parameter of a kernel with `#[grid_constant]`.
+/// A table with an address for each rank, which kernels take as a `#[grid_constant]` parameter.
 #[repr(C)]
 pub struct Table<T>([*mut T; MAX_RANKS]);
 
@@ -83,8 +85,8 @@ pub(crate) fn next_rank(rank: u32, ranks: u32) -> u32 {
     if rank + 1 < ranks { rank + 1 } else { 0 }
 }
 
-/// Returns the grid of a launch of any rung: one row of blocks for each of the device's ranks (length 0 of the launch's
-/// shape), with enough blocks for all elements (length 1).
+/// Returns the grid for a launch of any rung: one row of blocks for each of the device's ranks, with enough blocks for
+/// all elements. Lengths 0 and 1 of the launch's shape are the numbers of ranks and of elements.
 ///
 /// All rows together have at most one block per multiprocessor, because blocks wait for each other: a block that waits
 /// for a block that cannot start waits forever. One block always fits on a multiprocessor. But these kernels use so

@@ -1,7 +1,8 @@
 //! The kernels of the book's chapters on launches and on Rust, which show how slices, constants and dynamic shared
 //! memory reach a kernel. They are not rungs of a ladder.
 //!
-//! `ladder ptx NAME` shows one of these kernels. `host/tests/host_side.rs` launches the kernels through cust.
+//! `ladder ptx NAME` shows one of these kernels. `host/tests/host_side.rs` launches the kernels through the crate
+//! `cust`.
 //!
 //! # Safety
 //! Launches are one-dimensional. Every raw pointer points to an element for each index that its kernel computes, and
@@ -24,7 +25,7 @@ pub unsafe fn axpy_pointers(a: f32, x: *const f32, y: *mut f32, n: usize) {
     }
 }
 
-/// Adds `a * x` to `y`. `x` is a slice, and the guard is its bounds check.
+/// Adds `a * x` to `y`. `x` is a slice, and the guard also serves as the bounds check of `x[i]`.
 #[kernel]
 pub unsafe fn axpy_slice(a: f32, x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -34,7 +35,7 @@ pub unsafe fn axpy_slice(a: f32, x: &[f32], y: *mut f32) {
     }
 }
 
-/// Adds `a * x` to `y`. The guard compares with `n`, so the index needs a bounds check as well.
+/// Adds `a * x` to `y`. The guard compares the index with `n`, so `x[i]` needs a separate bounds check.
 #[kernel]
 pub unsafe fn axpy_checked(a: f32, x: &[f32], y: *mut f32, n: usize) {
     let i = thread::index_1d() as usize;
@@ -44,7 +45,7 @@ pub unsafe fn axpy_checked(a: f32, x: &[f32], y: *mut f32, n: usize) {
     }
 }
 
-/// Sums each column of a row-major matrix, one column per thread. Each step has a bounds check.
+/// Sums each column of a row-major matrix, one column per thread. Each step of the loop has a bounds check.
 #[kernel]
 pub unsafe fn column_sums_indexed(matrix: &[f32], sums: *mut f32, rows: usize, columns: usize) {
     let column = thread::index_1d() as usize;
@@ -58,7 +59,7 @@ pub unsafe fn column_sums_indexed(matrix: &[f32], sums: *mut f32, rows: usize, c
     }
 }
 
-/// Sums each column like `column_sums_indexed`, with one check before the loop.
+/// Sums each column like `column_sums_indexed`, but with a single check before the loop.
 #[kernel]
 pub unsafe fn column_sums_checked_once(matrix: &[f32], sums: *mut f32, rows: usize, columns: usize) {
     assert!(rows.checked_mul(columns).is_some_and(|n| n <= matrix.len()));

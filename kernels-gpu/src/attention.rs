@@ -34,7 +34,8 @@ pub mod tiled;
 pub mod wgmma;
 
 /// The rungs, in the order of the ladder.
-// Some of the modules do not exist on a GPU, because their instructions need a newer architecture.
+// Only the host has this list: some modules are not compiled for older GPUs, because their instructions need a newer
+// architecture.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     naive::ATTENTION_NAIVE,

@@ -12,7 +12,7 @@ use core::mem::MaybeUninit;
 
 use cuda_std::{address_space, kernel, thread};
 
-/// Adds two vectors: one thread for each element.
+/// Adds two vectors with one thread for each element.
 #[kernel]
 pub unsafe fn vector_add(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
@@ -23,7 +23,7 @@ pub unsafe fn vector_add(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     }
 }
 
-/// Adds two vectors, coarsened: each thread adds four elements that are the grid's number of threads apart.
+/// Adds two vectors with thread coarsening. A thread's four elements are the grid's number of threads apart.
 #[kernel]
 pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     let threads = thread::grid_dim_x() * thread::block_dim_x();
@@ -42,7 +42,7 @@ pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, 
 #[kernel]
 pub unsafe fn strided_copy(input: *const f32, output: *mut f32, offset: u32, stride: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
-    // SAFETY: the input has the word that this thread reads, and the output has a word for each thread.
+    // SAFETY: the input contains the word that this thread reads, and the output has a word for each thread.
     unsafe {
         let word = *input.add((offset + i * stride) as usize);
         *output.add(i as usize) = word;
@@ -96,7 +96,7 @@ pub unsafe fn swizzled_tile(input: *const u32, output: *mut u32) {
     }
 }
 
-/// Computes in one of two loops. Each group of `group` neighboring threads executes the same loop.
+/// Executes one of two loops. All threads in a group of `group` neighboring threads execute the same loop.
 #[kernel]
 pub unsafe fn two_ways(output: *mut u32, group: u32, rounds: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();

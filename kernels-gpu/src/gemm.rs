@@ -1,5 +1,5 @@
-//! The product of two matrices on tensor cores, from one thread per element to a persistent pipeline of tensor copies
-//! and warp-group products (Hopper).
+//! Matrix multiplication on tensor cores: from one thread per element on CUDA cores to a persistent pipeline of tensor
+//! copies and warp-group products (Hopper).
 //!
 //! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). Elements of the inputs are 16-bit
 //! (bfloat16 or half precision) or 32-bit (TF32). Sums are 32-bit floats and are rounded once, when they are stored.
@@ -7,8 +7,9 @@
 //! weights of a linear layer are stored in column-major order.
 //!
 //! The fastest rungs of the FP32 ladder `matmul` reach the limit of the CUDA cores: 128 multiply-adds per cycle on each
-//! multiprocessor. A tensor core of an H100 or H200 multiplies whole fragments: 512 multiply-adds per cycle for 16-bit
-//! elements, and 2048 on each multiprocessor. So the ladder is about moving operands to the tensor cores fast enough.
+//! multiprocessor. A tensor core of an H100 or H200 multiplies whole fragments. For 16-bit elements, it does 512
+//! multiply-adds per cycle, and the four tensor cores of a multiprocessor do 2048. So the ladder is about moving
+//! operands to the tensor cores fast enough.
 //!
 //! # Layouts
 //! A tile of `a` or `b` is *K-major* if elements that are neighbors in memory are neighbors along `k`. Tiles of `a` are
@@ -43,7 +44,8 @@ pub mod warp_specialized;
 pub mod wgmma;
 
 /// The rungs, in the order of the ladder.
-// Some of the modules do not exist on a GPU, because their instructions need a newer architecture.
+// Only the host has this list: some modules are not compiled for older GPUs, because their instructions need a newer
+// architecture.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     naive::GEMM_NAIVE,

@@ -7,7 +7,7 @@ use cuda_std::atomic::mid::{
 };
 use cuda_std::thread;
 
-/// The barriers of a launch, whose blocks are all resident at the same time.
+/// The barriers of a launch in which all blocks are resident at the same time.
 pub(crate) struct GridBarrier {
     /// The number of arrivals in this launch.
     counter: *mut u32,
@@ -44,7 +44,7 @@ impl GridBarrier {
         thread::sync_threads();
     }
 
-    /// Ends the barriers. The last block that calls this function sets the counter to 0 for the next launch.
+    /// Resets the counter for the next launch: the last block that calls this function sets the counter to 0.
     ///
     /// # Safety
     /// Each block calls the function once, after its last barrier.

@@ -2,19 +2,19 @@
 //! and to a pipeline that keeps the multipliers busy.
 //!
 //! Every rung is one kernel in one file. The kernel reads `a` (`m` × `k`) and `b` (`k` × `n`) and writes their product
-//! `c` (`m` × `n`). Element (row, column) is the sum of `k` products, added in order in one register by fused
-//! multiply-adds. All matrices are row-major, except that a parameter named `b_columns` is the second matrix in
+//! `c` (`m` × `n`). Element (row, column) is the sum of `k` products. Fused multiply-adds add the products in order in
+//! one register. All matrices are row-major, except that a parameter named `b_columns` is the second matrix in
 //! column-major order.
 //!
-//! A thread computes one element of `c`. In the coarsened rungs, it computes one element in each of 2, 4 or 8
-//! neighboring tiles, and from `matmul_register_tile` on, a small tile in its registers. The grid's x selects the
-//! column of tiles. The grid's y and z together select the row of tiles, because y is limited to 65535. From
-//! `matmul_large_register_tile` on, x numbers all tiles.
+//! A thread computes one element of `c`. In the coarsened rungs, a thread computes one element in each of 2, 4 or 8
+//! neighboring tiles. From `matmul_register_tile` on, a thread computes a small tile in its registers. The grid's x
+//! selects the column of tiles. The grid's y and z together select the row of tiles, because y is limited to 65535.
+//! From `matmul_large_register_tile` on, x numbers all tiles.
 //!
 //! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in the memory that
 //! serves these reads: in the first rung, all `2 m n k` reads go to global memory. The rungs up to `matmul_coarsened8`
 //! follow *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6,
-//! "Performance considerations". Their descriptions name its sections.
+//! "Performance considerations". The descriptions of these rungs name the chapter's sections.
 //!
 //! # Safety
 //! For all kernels, `a`, `b` (or `b_columns`) and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31
@@ -63,14 +63,14 @@ pub const RUNGS: &[Rung] = &[
     sliced::MATMUL_SLICED,
 ];
 
-/// The minimum number of summands per slice. With fewer, adding another slice costs more than the slice saves.
+/// The minimum number of summands per slice. With fewer summands, another slice costs more than it saves.
 const LEAST_DEPTH: u64 = 128;
 
 /// The maximum number of slices per product.
 const MOST_SLICES: u64 = 8;
 
-/// Returns the grid. Its x is the number of tiles of `rows` × `cols` elements, and its y the number of slices of `k`:
-/// the smallest number that keeps nine in ten of the device's multiprocessors busy on average.
+/// Returns the grid. Its x is the number of tiles of `rows` × `cols` elements. Its y is the smallest number of slices
+/// of `k` that keeps nine in ten of the device's multiprocessors busy on average.
 #[must_use]
 pub fn sliced_tiles(launch: &LaunchRequest<'_>, rows: u32, cols: u32) -> [u32; 3] {
     let (tiles, multiprocessors) = (launch.count_tiles(rows, cols), u64::from(launch.device.multiprocessors));
@@ -95,7 +95,7 @@ mod tests {
             let device = DeviceProperties { multiprocessors };
             sliced_tiles(&LaunchRequest { shape, block: [128, 1, 1], items_per_thread: 1, device }, 64, 64)
         };
-        // 256 tiles are nearly two per multiprocessor for 132 multiprocessors, and 288 tiles are slightly more than
+        // With 132 multiprocessors, 256 tiles are nearly two per multiprocessor, and 288 tiles are slightly more than
         // two.
         assert_eq!(grid(132, &[1024, 1024, 1024]), [256, 1, 1]);
         assert_eq!(grid(132, &[1000, 1100, 1300]), [288, 3, 1]);

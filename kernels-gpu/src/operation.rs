@@ -10,12 +10,12 @@
 //! | min | the greatest value, +∞ | | ignores NaN; -0 and +0 are equal |
 //! | max | the least value, -∞ | | ignores NaN; -0 and +0 are equal |
 //!
-//! The identity is the result for an empty input. For min and max, it is also the result if all elements are NaN. Sum
-//! and product of floats are associative only up to rounding, so two rungs may differ in the last digits. If an element
-//! is an infinity or a NaN, the sum or the product may be that value.
+//! The identity is the result for an empty input. For min and max, it is also the result if all elements are NaN. The
+//! sum and the product of floats are associative only up to rounding, so two rungs may differ in the last digits. If an
+//! element is an infinity or a NaN, the sum or the product may also be an infinity or a NaN.
 //!
-//! A scan applies these rules to each prefix. A prefix that contains only NaN has the identity as its min and max. A
-//! later NaN leaves the min and max unchanged. The sum and the product of every prefix from the first NaN on are NaN.
+//! A scan applies these rules to each prefix. The min and the max of a prefix that contains only NaN are the identity.
+//! A later NaN leaves the min and max unchanged. The sum and the product of every prefix from the first NaN on are NaN.
 
 use core::array;
 
@@ -38,7 +38,7 @@ pub trait Operation<T> {
     /// (`sum_warp`).
     fn combine(a: T, b: T) -> T;
 
-    /// Returns `before`, computed from `all = combine(before, last)` and `last`, if that is exact for all values.
+    /// Computes `before` from `all = combine(before, last)` and `last`. Returns `None` if the result could be inexact.
     #[inline(always)]
     fn undo(_all: T, _last: T) -> Option<T> {
         None
@@ -67,9 +67,9 @@ pub trait Element: Copy + WarpShuffleValue {
     /// Returns the greater of two elements. If exactly one of them is a NaN, returns the number.
     fn greater(self, other: Self) -> Self;
 
-    /// Returns the element's bits in the low end of a word.
+    /// Returns a word with the element's bits in its low end.
     fn to_word(self) -> u64;
-    /// Returns the element with these bits.
+    /// Returns the element whose bits are in the low end of the word.
     fn from_word(word: u64) -> Self;
 
     /// Loads [`ITEMS`] elements, 16 bytes at a time: the vectors at the indices `vector`, `vector + stride` and so on,

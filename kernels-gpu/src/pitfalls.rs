@@ -6,7 +6,7 @@
 //! reaches the bug. The description ([`Pitfall`]) specifies the launch, and the sanitizer of the simulator that must
 //! find the bug.
 //!
-//! To add a pitfall, add a file and its name in the two lists below.
+//! To add a pitfall, add a file and add its name to the two lists below.
 //!
 //! LLVM may assume that a program has no undefined behavior, so it may remove some bugs before they reach the PTX. The
 //! faulty kernels prevent that with volatile accesses, and some with inline PTX.

@@ -1,25 +1,26 @@
 //! The wrapping sum of `n` 32-bit integers, from additions by pairs of threads to warp shuffles.
 //!
-//! Every rung is one kernel in one file. All rungs have the same parameters and the same result: block `b` writes the
-//! sum of its slice of `input` to `output[b]`, and the host adds these partial sums. Only `reduce_one_launch` and
-//! `reduce_atomic` compute the sum of all elements. A block's slice has one element per thread, or 2, 4 or 8 in some
-//! rungs. The grid has just enough blocks for `n` elements, and one block for `n` = 0.
+//! Every rung is one kernel in one file. All rungs except `reduce_one_launch` and `reduce_atomic` have the same
+//! parameters and the same result: block `b` writes the sum of its slice of `input` to `output[b]`, and the host adds
+//! these partial sums. `reduce_one_launch` and `reduce_atomic` compute the sum of all elements. A block's slice has one
+//! element per thread, or 2, 4 or 8 in some rungs. The grid has just enough blocks for `n` elements, and one block for
+//! `n` = 0.
 //!
 //! # Where the rungs come from
 //!
 //! The rungs up to `reduce_complete_unroll` follow *Divergent Warps (Example: Sum Reduction)*, an article based on
-//! *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and
-//! kernels. "The article measures" refers to that article's measurements from January 2022, compiled for compute
-//! capability 7.5, profiled with Nsight Compute, and relative to the first rung. `reduce_shfl` follows a different
-//! article, which its description names.
+//! *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). The descriptions of these rungs name the
+//! article's sections and kernels. "The article measures" refers to the article's measurements from January 2022,
+//! relative to the first rung. For these measurements, the kernels were compiled for compute capability 7.5 and
+//! profiled with Nsight Compute. `reduce_shfl` follows a different article, which its description names.
 //!
 //! The article's kernels are correct only if `n` is a multiple of the number of elements that a block adds. The kernels
 //! here are correct for every `n` up to 2^31 - 1. They differ in three ways, which do not affect full blocks:
-//! - no thread returns before a barrier at which other threads wait; instead, each round checks that its pair exists
-//!   (`tid + stride < len`);
+//! - no thread returns before a barrier at which other threads wait; instead, each thread checks in each round that its
+//!   pair exists (`tid + stride < len`);
 //! - if a thread adds several elements at once, the last block adds only the elements that exist;
-//! - threads of a warp have not run in lockstep since Volta: the last warp synchronizes between reading a neighbor's
-//!   value and writing a value (`reduce_unroll_warps8`).
+//! - the last warp synchronizes between reading a neighbor's value and writing a value, because threads of a warp have
+//!   not run in lockstep since Volta (`reduce_unroll_warps8`).
 //!
 //! # Safety
 //! For all kernels, `input` points to `n` elements and `output` to one element per block, in device memory that nothing

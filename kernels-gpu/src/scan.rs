@@ -56,12 +56,12 @@ pub const RUNGS: &[Rung] = &[
 ];
 
 /// Returns the number of blocks for a rung whose resident blocks each process several tiles: the number of
-/// multiprocessors, or length 1 of the shape if it is smaller.
+/// multiprocessors or length 1 of the shape, whichever is smaller.
 fn resident(launch: &LaunchRequest<'_>) -> u32 {
     launch.device.multiprocessors.min(launch.length(1) as u32)
 }
 
-/// Takes the next tile for this block, and returns the tile's number to all threads.
+/// Takes the next tile for this block and returns the tile's number to all threads.
 ///
 /// # Safety
 /// All threads of the block call the function once. `ticket` is a word of shared memory that nothing else uses.

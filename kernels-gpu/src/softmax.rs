@@ -1,10 +1,10 @@
 //! The softmax of each row of a matrix, and the RMSNorm of each row.
 //!
 //! `input` and `output` are row-major matrices of `m` rows and `n` columns. Element `j` of a row of the softmax is
-//! `exp(x[j] - max) / sum`, with the row's maximum `max` and the sum of all `exp(x[k] - max)`. Element `j` of a row of
-//! the RMSNorm is `x[j] / sqrt(mean(x²) + 1e-6) * weight[j]`; `weight` has `n` elements of the same type. The elements
-//! are bf16, f16 or f32, and all arithmetic is in f32. [`row`] holds the code that the rungs share, and describes the
-//! results for rows with infinities or NaN.
+//! `exp(x[j] - max) / sum`. Here `max` is the row's maximum, and `sum` is the sum of all `exp(x[k] - max)`. Element `j`
+//! of a row of the RMSNorm is `x[j] / sqrt(mean(x²) + 1e-6) * weight[j]`; `weight` has `n` elements of the same type.
+//! The elements are bf16, f16 or f32, and all arithmetic is in f32. [`row`] contains the code that the rungs share, and
+//! describes the results for rows with infinities or NaN.
 //!
 //! Every rung is one kernel in one file. The rungs before `softmax_online` compute only the softmax. The other rungs
 //! are generic over the [operation](row::RowOperation). From `softmax_registers` on, the rungs keep a row in registers
@@ -66,8 +66,8 @@ fn rows(launch: &LaunchRequest<'_>) -> [u32; 3] {
     [launch.length(0).max(1) as u32, 1, 1]
 }
 
-/// Returns the smallest block that can keep a row of the shape `[m, n, bytes per element]`, if a block of `BLOCK`
-/// threads keeps `bytes(BLOCK)` bytes. Returns the largest block if no block can keep the row.
+/// Returns the smallest block that can keep a row of the shape `[m, n, bytes per element]`. A block of `BLOCK` threads
+/// can keep `bytes(BLOCK)` bytes. Returns the largest block if no block can keep the row.
 fn smallest_block<const N: usize>(shape: &[u64], blocks: [u32; N], bytes: impl Fn(u32) -> u32) -> [u32; 3] {
     let row = shape.get(1).copied().unwrap_or(1) * shape.get(2).copied().unwrap_or(1);
     let mut block = blocks[N - 1];

@@ -14,10 +14,10 @@
 //! the launch. The same holds for `sorted_keys` and `sorted_values`, and for `other_keys` and `other_values`, if the
 //! kernel has these parameters. The block has the size in the kernel's name, and the grid has the size that the rung
 //! describes. `counts` has a word for each digit and tile, `sums` has a word for each block, and `barrier` points to a
-//! word that is 0, and is 0 again afterwards. `totals` has [`sweep::TOTALS`] words that are 0, and are 0 again
-//! afterwards. `status` has a word for each digit and tile. All words of `status` are zero before the first launch, and
-//! unchanged between launches. `bits` is the number of bits of a key. It is an argument so that the compiler does not
-//! unroll the passes, which would quadruple the code.
+//! word. `totals` has [`sweep::TOTALS`] words. The word of `barrier` and the words of `totals` are 0 before each
+//! launch, and the kernel resets them to 0. `status` has a word for each digit and tile. All words of `status` are zero
+//! before the first launch, and unchanged between launches. `bits` is the number of bits of a key. It is an argument so
+//! that the compiler does not unroll the passes, which would quadruple the code.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;

@@ -17,14 +17,14 @@
 //! | `wgmma` | `wgmma`, `setmaxnreg`, `stmatrix`: a warp group multiplies tiles in shared memory | `sm_90a` |
 //! | `tma` | `cp.async.bulk.tensor`, `mbarrier`, `barrier`: copies of whole boxes, and barriers to wait at | `sm_90a` |
 //!
-//! Each function is one or two PTX instructions, and names its section of the PTX ISA. LLVM has intrinsics for some of
-//! these instructions. But some intrinsics take pointers with an address space, which Rust cannot express. Others
+//! Each function wraps one or two PTX instructions and names their section of the PTX ISA. LLVM has intrinsics for some
+//! of these instructions. But some intrinsics take pointers with an address space, which Rust cannot express. Others
 //! return structures, which Rust's C ABI returns in a different way. So all these functions use `asm!`, which
 //! `cuda_builder` makes convergent if threads have to execute an instruction together. On targets other than a GPU, the
 //! functions do nothing.
 
-/// An `asm!` block on a GPU, and nothing elsewhere. Its safety requirements are the requirements of the enclosing
-/// function.
+/// Expands to an `asm!` block on a GPU and to nothing elsewhere. The block's safety requirements are the requirements
+/// of the enclosing function.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 macro_rules! ptx {
     ($($asm:tt)*) => {
@@ -134,12 +134,12 @@ pub const BAND: u32 = 8;
 /// `columns` elements.
 ///
 /// A band consists of `band` rows of tiles. The tiles are numbered band by band, and within a band in column-major
-/// order. So the blocks that run at the same time share a few rows of tiles of `a` and a few columns of tiles of `b`,
-/// which stay in the L2 cache. In row-major order, these blocks would read all of `b` for one row of tiles.
+/// order. So the blocks that run at the same time share a few tile rows of `a` and a few tile columns of `b`, which
+/// stay in the L2 cache. In row-major order, these blocks would read all of `b` for one row of tiles.
 #[inline(always)]
 #[must_use]
 pub fn tile_corner(index: u32, [rows, columns]: [u32; 2], band: u32, m: u32, n: u32) -> (u32, u32) {
-    // At least one column of tiles, so that the divisions below need no check.
+    // At least one column of tiles, so that the divisions below need no check for zero.
     let (tile_rows, tile_columns) = (m.div_ceil(rows), n.div_ceil(columns).max(1));
     let tiles_per_band = band * tile_columns;
     let first_row = index / tiles_per_band * band;

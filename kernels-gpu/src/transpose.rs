@@ -4,20 +4,21 @@
 //! `cols` × `rows`: element (r, c) of `input` becomes element (c, r) of `output`. The kernels compute nothing, so their
 //! speed depends only on how they access memory.
 //!
-//! A block of `BLOCK_X` × `BLOCK_Y` threads transposes a tile of `BLOCK_Y` rows and `BLOCK_X` columns. Tiles of the
+//! A block of `BLOCK_X` × `BLOCK_Y` threads transposes a tile of `BLOCK_Y` rows and `BLOCK_X` columns. The tiles of the
 //! unrolled rungs have `2 * BLOCK_X` columns. The grid's x selects the column of tiles. The grid's y and z together
-//! select the row of tiles, because y is limited to 65535 and a matrix of one column can have more rows of tiles. The
-//! tiles of the last two rungs are larger than their blocks. Their grids are one-dimensional and number the tiles in
-//! column-major order.
+//! select the row of tiles, because y is limited to 65535 and a matrix of one column can have more rows of tiles. In
+//! the last two rungs, a tile has more elements than a block has threads. The grids of these rungs are one-dimensional
+//! and number the tiles in column-major order.
 //!
 //! # Where the rungs come from
 //!
 //! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article of January 2022 based on *Professional CUDA
-//! C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels, and "the
-//! article measures" refers to that author's measurements. The article's unrolled kernels use one check for both of a
-//! thread's elements, so they skip elements at the matrix's right edge if only the first element exists. The kernels
-//! here check each element, so they are correct for every shape. The article has a second barrier after the index
-//! arithmetic. That barrier orders nothing, so the kernels here omit it.
+//! C Programming* (Cheng, Grossman and McKercher, 2014). The descriptions of these rungs name the article's sections
+//! and kernels, and "the article measures" refers to the measurements of its author. The article's unrolled kernels use
+//! one check for both of a thread's elements. At the matrix's right edge, these kernels skip an existing first element
+//! if the second element does not exist. The kernels here check each element, so they are correct for every shape. The
+//! article's kernels have a second barrier after the index arithmetic. That barrier orders nothing, so the kernels here
+//! omit it.
 //!
 //! # Safety
 //! For all kernels, `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device memory that

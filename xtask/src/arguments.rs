@@ -20,7 +20,7 @@ const TASKS: [&str; 13] =
 pub(crate) enum Task {
     /// Print [`HELP`].
     Help,
-    /// Install missing tools; with `nvidia`, also NVIDIA's.
+    /// Install missing tools; with `nvidia`, also NVIDIA's tools.
     Setup { nvidia: bool },
     /// Report the tools of this machine.
     Doctor,

@@ -50,8 +50,8 @@ fn usable(gpus: &[Gpu]) -> Result<String, String> {
 }
 
 /// Describes how `count` GPUs access each other's memory, or returns the pairs without access. `links` has two flags
-/// for each pair: whether one GPU can access the other's memory, and whether it can do so with all atomic operations,
-/// which NVLink supports.
+/// for each pair: whether one GPU can access the other's memory, and whether this access supports all atomic
+/// operations, as over NVLink.
 fn linked(count: c_int, links: &[((c_int, c_int), [bool; 2])]) -> Result<String, String> {
     let pairs = |is_selected: &dyn Fn(&[bool; 2]) -> bool| -> Vec<String> {
         let found = links.iter().filter(|(_, link)| is_selected(link));
@@ -106,7 +106,7 @@ fn query(library: &Library, name: String) -> Result<Driver, String> {
     let functions = unsafe { Functions::load(library) };
     let functions = functions.map_err(|error| format!("{name} is not a CUDA driver: {error}"))?;
     let mut version = 0;
-    // SAFETY: the pointer is to an integer that lives until the call returns.
+    // SAFETY: the pointer points to an integer that lives until the call returns.
     let is_known = unsafe { (functions.version)(&raw mut version) } == 0;
     Ok(Driver {
         library: name,
@@ -163,17 +163,17 @@ impl Functions {
         let mut count = 0;
         // SAFETY: cuInit has no pointer argument.
         check("cuInit", unsafe { (self.init)(0) })?;
-        // SAFETY: the pointer is to an integer that lives until the call returns.
+        // SAFETY: the pointer points to an integer that lives until the call returns.
         check("cuDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
         (0..count)
             .map(|index| {
                 let mut device = 0;
-                // SAFETY: the pointer is to an integer that lives until the call returns.
+                // SAFETY: the pointer points to an integer that lives until the call returns.
                 let code = unsafe { (self.device)(&raw mut device, index) };
                 check("cuDeviceGet", code)?;
                 let attribute = |id| {
                     let mut value = 0;
-                    // SAFETY: the pointer is to an integer that lives until the call returns, and `device` is from
+                    // SAFETY: the pointer points to an integer that lives until the call returns, and `device` is from
                     // cuDeviceGet.
                     let code = unsafe { (self.attribute)(&raw mut value, id, device) };
                     check("cuDeviceGetAttribute", code).map(|()| value)
@@ -188,7 +188,7 @@ impl Functions {
     /// Describes how the GPUs access each other's memory. The driver must be initialized.
     fn links(&self) -> Option<Result<String, String>> {
         let mut count = 0;
-        // SAFETY: the pointer is to an integer that lives until the call returns.
+        // SAFETY: the pointer points to an integer that lives until the call returns.
         let code = unsafe { (self.count)(&raw mut count) };
         if code != 0 || count < 2 {
             return None;
@@ -197,7 +197,7 @@ impl Functions {
         let links = pairs.filter(|(one, other)| one != other).map(|(one, other)| {
             let mut values = [0; 2];
             let [can, atomics] = &mut values;
-            // SAFETY: the pointers are to integers that live until the calls return; devices are numbered from 0.
+            // SAFETY: the pointers point to integers that live until the calls return; devices are numbered from 0.
             let codes = unsafe {
                 [(self.can_access_peer)(can, one, other), (self.peer_attribute)(atomics, NATIVE_ATOMICS, one, other)]
             };

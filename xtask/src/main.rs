@@ -1,13 +1,14 @@
 //! `cargo xtask`: tasks for developers of this repository that cargo does not provide.
 //!
-//! It installs the required tools ([`install`]), reports the installed tools ([`doctor`]), runs all checks ([`check`]),
-//! and writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's programs:
-//! `cargo xtask run` is `ladder`, and with only the name of a ladder or rung, it is `ladder run`.
-//!
-//! The input is the command line and this repository's files; the output is the output of other programs. The crate
-//! must build from scratch in seconds, so it has few dependencies, and uses only `locate` and `nccl` of the workspace's
-//! crates. No crate depends on it. It treats rungs and ladders as text; running and showing them are commands of
+//! The program installs the required tools ([`install`]), reports the installed tools ([`doctor`]), runs all checks
+//! ([`check`]), and writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's
+//! programs: `cargo xtask run` starts `ladder`, or `ladder run` if the arguments do not begin with a command of
 //! `ladder`.
+//!
+//! The inputs are the command line and this repository's files; the output comes from other programs. The crate must
+//! build from scratch in seconds, so it has few dependencies, and uses only `locate` and `nccl` of the workspace's
+//! crates. No other crate depends on `xtask`, which treats rungs and ladders as text. The commands of `ladder` run and
+//! show rungs and ladders.
 
 mod arguments;
 mod check;
@@ -86,7 +87,7 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
 fn lab(arguments: &[OsString]) -> Result<ExitCode> {
     let is_versus = arguments.first().is_some_and(|first| first == "versus");
     let only_help = arguments.iter().any(|word| word == "--help" || word == "-h");
-    // This is reported before a build that takes minutes.
+    // Report a missing GPU before a build that takes minutes.
     if is_versus
         && !only_help
         && let Err(why) = gpu::driver().and_then(|driver| driver.gpus)

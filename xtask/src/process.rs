@@ -82,8 +82,8 @@ pub(crate) fn run_checked(command: &mut Command) -> Result<()> {
     if status.success() { Ok(()) } else { Err(Failure::new(format!("{name} failed ({status})"))) }
 }
 
-/// Reports a full disk with a hint if the target folder is on it, because programs report it among many other lines, if
-/// at all.
+/// If the disk that holds the target folder is full, reports this with a hint. Programs report a full disk among many
+/// other lines, if at all.
 pub(crate) fn report_full_disk() {
     const FULL: u64 = 256;
     let target = target_folder();

@@ -26,7 +26,7 @@ const PROFILER: &str = "#include <cuda_runtime_api.h>\nextern \"C\" cudaError_t 
                         extern \"C\" cudaError_t cudaProfilerStop(void);\n";
 
 /// Dependencies that are not installed: a word in CMakeLists.txt or in a compiler error, and the name of the
-/// dependency. A sample that needs one is not tried.
+/// dependency. A sample that needs one of these dependencies is not tried.
 const NEEDS: [(&str, &str); 19] = [
     ("find_package(OpenGL", "OpenGL"),
     ("find_package(Vulkan", "Vulkan"),
@@ -154,7 +154,7 @@ impl Place {
         for mut call in calls {
             let mut output = call.output().map_err(|error| format!("nvcc: {error}"))?;
             if !output.status.success() {
-                // Kernels that launch kernels, and functions of other files, need relocatable code.
+                // Kernels that launch kernels, and calls to functions in other files, need relocatable code.
                 output = call.arg("-rdc=true").output().map_err(|error| format!("nvcc: {error}"))?;
             }
             if !output.status.success() {

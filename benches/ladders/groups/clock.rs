@@ -8,10 +8,10 @@ use criterion::measurement::{Measurement, ValueFormatter};
 
 /// Time on the device, in nanoseconds between the events around launches.
 ///
-/// The clock is the sum of all launches passed to [`DeviceTime::add`]. So it stands still while inputs are restored,
-/// memory is read to empty a cache, and the driver works. Clones share the same clock.
+/// The clock's value is the sum of the durations passed to [`DeviceTime::add`]. The clock therefore stands still while
+/// inputs are restored, memory is read to empty a cache, or the driver works. Clones share one clock.
 ///
-/// A throughput in elements means floating-point operations.
+/// The elements of a throughput are floating-point operations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeviceTime(Rc<Cell<f64>>);
 

@@ -14,8 +14,8 @@ use benches::contestant::{READ, port_name};
 use benches::cuda_code::CudaCode;
 use benches::torch;
 
-/// The sizes. Each ladder has one or two sizes that fit into the cache or nearly do, and one that is far larger. Other
-/// ladders are measured at their usual size.
+/// The sizes. Each ladder in this list has one or two sizes that fit into the cache or nearly do, and one that is far
+/// larger. A ladder that is not in the list is measured at its usual size.
 const SIZES: &[Written] = &[
     ("reduce", "2^24", "n=2^24"),
     ("reduce", "2^28", "n=2^28"),

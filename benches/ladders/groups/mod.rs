@@ -47,7 +47,7 @@ pub(crate) fn main() {
     criterion.final_summary();
 }
 
-/// Returns short settings: there are about 200 functions, and all together must take at most ten minutes.
+/// Returns settings for short runs: there are about 200 benchmarks, which together must take at most ten minutes.
 fn settings<M: Measurement + 'static>(measurement: M) -> Criterion<M> {
     Criterion::default()
         .with_measurement(measurement)

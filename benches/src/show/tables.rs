@@ -147,7 +147,8 @@ fn baselines(contest: &Contest) -> Table {
     })
 }
 
-/// Returns a table with a row for each ladder and one for all ladders: the ratios of their rungs to the CUDA ports.
+/// Returns a table of the mean ratios of the rungs' times to their CUDA ports' times, with a row for each ladder and a
+/// row for all ladders.
 fn means(ratios: &[Ratio]) -> Table {
     let mut table = Table::new([
         Column::text("rung / CUDA C++"),

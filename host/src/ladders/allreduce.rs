@@ -1,13 +1,13 @@
 //! All-reduce: every rank receives the sum of all ranks' arrays, as needed for gradients in data-parallel training.
 //!
 //! Each kernel receives tables with one address per rank, then the number of elements, the number of ranks, and the
-//! rank of the first row of blocks. Here one device holds the memory of all ranks and launches one row of blocks per
-//! rank. The kernels do the same work as on several devices, but one memory replaces the links between the ranks. The
-//! crate [`ranks`] launches the same kernels with one rank on each of several devices.
+//! number of the rank for which the first row of blocks computes. Here one device holds the memory of all ranks and
+//! launches one row of blocks per rank. The kernels do the same work as on several devices, but one memory replaces the
+//! links between the ranks. The crate [`ranks`] launches the same kernels with one rank on each of several devices.
 //!
 //! Effective bandwidth is the bytes of all inputs and all outputs, each counted once, divided by the time.
 //!
-//! The elements are whole numbers below 2^20. So the sum of 8 arrays is exact in any order of addition, and it is
+//! The elements are whole numbers below 2^20. The sum of 8 arrays is therefore exact in any order of addition and is
 //! compared exactly.
 
 use std::sync::OnceLock;
@@ -54,8 +54,8 @@ pub(super) const LADDER: Ladder = Ladder {
 /// - fewer elements than a single access, with one rank and with several;
 /// - empty chunks, and chunks that are not a multiple of an access;
 /// - rows of blocks that need several iterations;
-/// - a last element in the last access of a block of 512 threads, one element before it, and in the next block;
-/// - a last element in the last access of a rank, with an even and an odd number of ranks.
+/// - arrays that end with the last access of a block of 512 threads, one element before that, and in the next block;
+/// - arrays that end in the last access of a rank, with an even and an odd number of ranks.
 fn sweep(effort: Effort) -> Vec<Options> {
     let (sizes, ranks): (&[u64], &[u64]) = effort.pick(
         (&[0, 1, 3, 4, 31, 33, 4099, (1 << 20) + 3], &[2, 3, 8]),

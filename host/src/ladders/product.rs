@@ -83,7 +83,7 @@ impl Extent {
 }
 
 /// Returns the share of a product that one rank computes. `make_problem` creates the problem of an extent. If rows are
-/// divided, every share needs the whole of the buffers in `shared`.
+/// divided, every share needs all of each buffer in `shared`.
 ///
 /// # Errors
 /// Returns the errors of [`Extent::share`].
@@ -110,7 +110,7 @@ pub(super) fn combination(n: usize, extent: &Extent) -> Combination {
     }
 }
 
-/// Returns a text with the sizes.
+/// Returns the sizes as text.
 pub(super) fn size([m, n, k]: [usize; 3]) -> String {
     format!("m = {m}, n = {n}, k = {k}")
 }
@@ -183,7 +183,7 @@ impl Bits {
     /// Returns the bits for sums of `k` products, up to `most`.
     ///
     /// The mean square of either factor is below 1/3, so the standard deviation of a sum is below √k / 3. `MARGIN`
-    /// times that is at most 2^(24 - a - b).
+    /// times this bound is at most 2^(24 - a - b).
     pub(super) fn of(k: usize, most: Self) -> Self {
         let fits = |bits: Self| {
             let exact = 1u128 << (SIGNIFICAND - bits.product());

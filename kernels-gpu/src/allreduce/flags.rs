@@ -8,16 +8,18 @@
 //!
 //! # Memory order
 //! See the PTX ISA, chapter "Memory Consistency Model". The store of 1 is a *release*, and an *acquire* fence follows
-//! the read of 1, so the two form a release-acquire pattern. The barriers of the two blocks extend this order to all
-//! threads. So all writes of the writer's block before the flag happen before all reads of the waiter's block after it.
-//! The scope is `.sys`, because the two threads may run on different devices.
+//! the read of 1, so the store and the fence form a release-acquire pattern. The barriers of the two blocks extend this
+//! order to all threads. So all writes that the writer's block makes before it sets the flag happen before all reads
+//! that the waiter's block makes after the wait. The scope is `.sys`, because the two threads may run on different
+//! devices.
 //!
-//! The reads of the flag and the store of 0 are relaxed. One fence after the last read is enough. An acquire at every
-//! read would put a fence into every iteration of the loop.
+//! The reads of the flag and the store of 0 are relaxed. One fence after the last read is enough. With an acquire at
+//! every read, every iteration of the loop would contain a fence.
 //!
 //! # Why stores are enough
-//! A flag is set again only after its waiter has cleared it, because between two uses of a flag, its writer waits for a
-//! later flag of the same waiter. So no atomic read-modify-write crosses a link; it would have to wait for a response.
+//! A flag is set again only after its waiter has cleared it: before the next use of the flag, its writer waits for
+//! another flag, which the waiter sets after clearing the first. So no atomic read-modify-write crosses a link; it
+//! would have to wait for a response.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -40,7 +42,7 @@ const MAX_STEPS: usize = 2 * MAX_RANKS;
 /// The number of flags per block: one for each barrier and rank, then one for each step.
 pub const FLAGS_PER_BLOCK: usize = BARRIERS * MAX_RANKS + MAX_STEPS;
 
-/// The flags of all ranks, as one rank accesses them.
+/// The flags of all ranks, as seen by one rank.
 pub struct Flags<'a> {
     /// The address of each rank's flags.
     pub table: &'a Table<u32>,
@@ -51,7 +53,7 @@ pub struct Flags<'a> {
 }
 
 impl Flags<'_> {
-    /// Waits for the blocks of this group on all ranks. Their writes before the barrier are visible after it.
+    /// Waits for the blocks of this group on all ranks. The blocks' writes before the barrier are visible after it.
     ///
     /// # Safety
     /// All threads of the block call the function. All ranks call the same barriers in the same order, and never the
@@ -72,7 +74,7 @@ impl Flags<'_> {
     }
 
     /// Signals to a rank that this block has completed a step. The block's earlier writes are visible to the peer after
-    /// its [`wait`](Self::wait) for the step.
+    /// the peer's [`wait`](Self::wait) for the step.
     ///
     /// # Safety
     /// All threads of the block call the function. In a launch, a rank gets at most one signal for each step below
@@ -99,7 +101,8 @@ impl Flags<'_> {
         thread::sync_threads();
     }
 
-    /// Sets a flag of a rank. The store is ordered after all accesses of the block before its last barrier.
+    /// Sets a flag of a rank. The store is ordered after all accesses that the block made before its last block
+    /// barrier.
     ///
     /// # Safety
     /// The flag is 0, and only this thread sets the flag.
@@ -109,7 +112,8 @@ impl Flags<'_> {
         unsafe { atomic_store_32_system(self.address(peer, flag), Release, 1) };
     }
 
-    /// Waits until a flag of this rank is set, and clears the flag. The set happens before all later accesses.
+    /// Waits until a flag of this rank is set, and clears the flag. The store that sets the flag happens before all
+    /// later accesses of this thread.
     ///
     /// # Safety
     /// Another thread sets the flag, and no other thread clears it.

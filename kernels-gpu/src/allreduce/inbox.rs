@@ -4,12 +4,12 @@
 //! The receiver polls the slot until it is full, and then empties the slot.
 //!
 //! # Every word is a flag
-//! An empty slot holds four zeros. An element is sent as the complement of its bits, and no complement is sent as zero.
-//! So a nonzero word has arrived. PTX treats an access to four words as four accesses, in any order (PTX ISA, "Vector
-//! Data-types"). That order does not matter here, because the receiver checks every word.
+//! An empty slot holds four zeros. An element is sent as the complement of its bits, and no word that is sent is zero.
+//! So a nonzero word has arrived from the sender. PTX treats an access to four words as four accesses, in any order
+//! (PTX ISA, "Vector Data-types"). That order does not matter here, because the receiver checks every word.
 //!
 //! Only the NaN `0xffffffff` has the complement zero. [`Inboxes::send`] replaces that NaN with `0xfffffffe`, which is
-//! also a NaN. TensorRT-LLM's all-reduces do the same with -0.0, which they replace with 0.0.
+//! also a NaN. TensorRT-LLM's all-reduces reserve -0.0 instead, and replace it with 0.0.
 //!
 //! # Reuse of slots
 //! An inbox has two halves, and the launches alternate between them. Rank `a` fills slots of rank `b` that `b` emptied
@@ -48,8 +48,8 @@ impl Slot {
 /// The number of slots before the rows. These slots hold the number of the last launch of each block.
 const HEADER: u32 = MAX_BLOCKS / WIDTH;
 
-/// Returns the number of slots in a row: one for each vector or two for each vector of a rank's chunk, whichever is
-/// more, and one for the remaining elements.
+/// Returns the number of slots in a row. A row has one slot for each vector or two slots for each vector of a rank's
+/// chunk, whichever is more, and one slot for the remaining elements.
 const fn row(ranks: u32, n: u32) -> u32 {
     let (all, chunks) = (n / WIDTH, 2 * (n / WIDTH).div_ceil(ranks));
     1 + if all > chunks { all } else { chunks }
@@ -62,7 +62,7 @@ pub const fn inbox_bytes(ranks: u32, n: u64) -> u64 {
     slots as u64 * size_of::<Slot>() as u64
 }
 
-/// The inboxes of all ranks in one launch, as one rank accesses them.
+/// The inboxes of all ranks in one launch, as seen by one rank.
 pub struct Inboxes<'a> {
     table: &'a Table<Slot>,
     rank: u32,
@@ -86,7 +86,7 @@ impl<'a> Inboxes<'a> {
         Self { table, rank, ranks, launch: last.wrapping_add(1), row: row(ranks, n) }
     }
 
-    /// Returns the rank that is `step` places after this rank in the ring of all ranks. Each rank sends to the next
+    /// Returns the rank that is `step` positions after this rank in the ring of all ranks. Each rank sends to the next
     /// rank first, so that the ranks do not all use the same link at the same time.
     #[inline(always)]
     pub fn peer(&self, step: u32) -> u32 {
@@ -110,8 +110,8 @@ impl<'a> Inboxes<'a> {
         unsafe { store(self.slot(peer, self.rank, index), Slot::full(elements)) };
     }
 
-    /// Waits until slot `index` of every other rank's row is full, and empties these slots. Returns the elements
-    /// indexed by rank: `local` for this rank, and zeros for ranks that do not exist.
+    /// Waits until slot `index` of every other rank's row is full, and empties these slots. Returns an array indexed by
+    /// rank, with `local` for this rank and zeros for ranks that do not exist.
     ///
     /// # Safety
     /// The slot exists in all rows. Each other rank sends to it in this launch, and no other thread receives from it.
@@ -138,7 +138,7 @@ impl<'a> Inboxes<'a> {
     }
 
     /// Adds the one to three elements after the last vector in the same way that `allreduce_packets` adds vectors. One
-    /// thread of each rank does this.
+    /// thread of each rank does all of this work.
     ///
     /// # Safety
     /// All threads of the row of blocks call the function. The arrays have `n` elements, and no other thread stores the
@@ -165,7 +165,7 @@ impl<'a> Inboxes<'a> {
         }
     }
 
-    /// Counts the launch for every block of a row, including blocks that exist only in later launches.
+    /// Stores the launch's number for every block of a row, including blocks that exist only in later launches.
     ///
     /// A launch without elements is not counted, because no rank waits in it.
     ///
@@ -201,13 +201,13 @@ pub fn vectors<const BLOCK: u32>() -> [u32; 2] {
     [(tid / 32 * blocks + thread::block_idx_x()) * 32 + tid % 32, blocks * BLOCK]
 }
 
-/// Returns the sum of a vector over all ranks. It is added in rank order, so all ranks compute the same bits.
+/// Returns the sum of a vector over all ranks. The vectors are added in rank order, so all ranks compute the same bits.
 #[inline(always)]
 pub fn add(parts: [Float4; MAX_RANKS]) -> Float4 {
     parts.into_iter().fold(Float4::default(), Add::add)
 }
 
-/// Loads a slot with one relaxed access of system scope.
+/// Loads a slot with one relaxed access in system scope.
 ///
 /// # Safety
 /// The slot exists, and all accesses to the slot are atomic.
@@ -226,7 +226,7 @@ unsafe fn load(slot: *const Slot) -> Slot {
     Slot([a, b, c, d])
 }
 
-/// Stores a slot with one relaxed access of system scope.
+/// Stores a slot with one relaxed access in system scope.
 ///
 /// # Safety
 /// The slot exists, and all accesses to the slot are atomic.

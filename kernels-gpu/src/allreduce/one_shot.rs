@@ -9,8 +9,9 @@ use super::{Table, grid};
 
 /// `allreduce_at_one` on every rank: each rank adds the inputs of all ranks, and stores the sum only to its output.
 ///
-/// No rank waits for another rank's result, so this rung is the fastest of the rungs with barriers for small arrays.
-/// But each rank reads `k - 1` arrays, although `2 (k - 1) / k` arrays would be enough.
+/// No rank waits for another rank's result. For small arrays, this rung is therefore the fastest of the rungs with
+/// barriers. But with `k` ranks, each rank reads `k - 1` arrays over its links, although `2 (k - 1) / k` arrays would
+/// be enough.
 ///
 /// Each rank starts with its input, so the ranks add in different orders, and their sums may differ by rounding errors.
 ///

@@ -11,12 +11,12 @@ use super::{Table, grid};
 /// [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS) elements.
 ///
 /// The value of a word shows the receiver that the word has arrived ([`inbox`](super::inbox)). So one relaxed store
-/// replaces data, fence and flag, and there is no barrier between ranks. NCCL's LL protocol ("low latency") also sends
-/// without a barrier, but half of its bytes are flags.
+/// replaces the store of the data, the fence and the store of the flag, and there is no barrier between ranks. NCCL's
+/// LL protocol ("low latency") also sends without a barrier, but half of its bytes are flags.
 ///
-/// Prediction: for small arrays, the time of a launch and one trip over a link, 4 µs on H100s. For large arrays, each
-/// link carries `k - 1` arrays in each direction, as in `allreduce_one_shot`. Measured on four H100 80GB HBM3: 4.2 µs
-/// up to 4 KiB (NCCL 10 µs), 14.7 µs for 1 MiB (NCCL 17.3 µs).
+/// Prediction: for small arrays, the time of a launch and one trip over a link, 4 µs on H100s. For large arrays and `k`
+/// ranks, each link carries `k - 1` arrays in each direction, as in `allreduce_one_shot`. Measured on four H100 80GB
+/// HBM3: 4.2 µs up to 4 KiB (NCCL 10 µs), and 14.7 µs for 1 MiB (NCCL 17.3 µs).
 ///
 /// # Safety
 /// See [`allreduce`](super), with `n` at most [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS), and with inboxes instead of

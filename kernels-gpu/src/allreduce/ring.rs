@@ -10,11 +10,11 @@ use super::{Table, grid, next_rank};
 /// Each rank sends only to the next rank. The array is divided into one chunk for each of the `k` ranks.
 ///
 /// In step 0, each rank sends one chunk of its input to the next rank's output. In every later step, it sends the chunk
-/// that it has just received. In the first `k - 1` steps, each rank adds its input to the chunk (a reduce-scatter).
-/// Afterwards each rank holds the complete sum of one chunk, and the sums travel around the ring in `k - 1` more steps
-/// (an all-gather).
+/// that it received in the previous step. In the first `k - 1` steps, each rank adds its input to the chunk that it
+/// receives (a reduce-scatter). Afterwards each rank holds the complete sum of one chunk, and the sums travel around
+/// the ring in `k - 1` more steps (an all-gather).
 ///
-/// A link carries `2 (k - 1) / k` arrays. Without a switch that adds, this is the minimum (Patarasuk and Yuan,
+/// A link carries `2 (k - 1) / k` arrays. Without a switch that can add, this is the minimum (Patarasuk and Yuan,
 /// *Bandwidth optimal all-reduce algorithms for clusters of workstations*, 2009). The bus bandwidth that nccl-tests
 /// reports is relative to this minimum. Each step waits for the previous step, so small arrays take `2 (k - 1)` times
 /// the latency of a link.

@@ -25,23 +25,23 @@ impl Add for Float4 {
     }
 }
 
-/// The value of one access: one element, or four.
+/// The value of one access: one element or four elements.
 pub trait Value: Copy + Default + Add<Output = Self> {}
 impl Value for f32 {}
 impl Value for Float4 {}
 
-/// Arrays of the same length, of one or several ranks.
+/// Arrays of equal length. They belong to one or more ranks.
 pub trait Arrays {
     /// Returns, for each of `N` indices, the sum of the arrays' values at that index.
     ///
     /// # Safety
-    /// The arrays have these values, no other thread writes them, and each index is a multiple of the value's width.
+    /// The arrays contain these values, no other thread writes them, and each index is a multiple of the value's width.
     unsafe fn load<T: Value, const N: usize>(&self, indices: [u32; N]) -> [T; N];
 
     /// Stores a value to each array.
     ///
     /// # Safety
-    /// The arrays have this value, no other thread accesses it, and the index is a multiple of the value's width.
+    /// The arrays contain this value, no other thread accesses it, and the index is a multiple of the value's width.
     unsafe fn store<T: Value>(&self, index: u32, value: T);
 }
 
@@ -51,7 +51,7 @@ impl<const K: usize> Arrays for [*mut f32; K] {
         let mut sums = [T::default(); N];
         let mut k = 0;
         while k < K {
-            // SAFETY: the array has these values, because `load` requires that all arrays have them.
+            // SAFETY: the array contains these values, because `load` requires that all arrays contain them.
             sums = add(sums, unsafe { load(self[k], indices) });
             k += 1;
         }
@@ -61,7 +61,7 @@ impl<const K: usize> Arrays for [*mut f32; K] {
     #[inline(always)]
     unsafe fn store<T: Value>(&self, index: u32, value: T) {
         for array in *self {
-            // SAFETY: the array has this value, because `store` requires that all arrays have it.
+            // SAFETY: the array contains this value, because `store` requires that all arrays contain it.
             unsafe { *array.add(index as usize).cast() = value };
         }
     }
@@ -85,7 +85,7 @@ impl Arrays for AllRanks<'_> {
         let mut next = || {
             let array = self.table.of(rank);
             rank = next_rank(rank, self.ranks);
-            // SAFETY: the rank's array has these values, because `load` requires that all arrays have them.
+            // SAFETY: the rank's array contains these values, because `load` requires that all arrays contain them.
             unsafe { load(array, indices) }
         };
         if N > 1 {
@@ -106,7 +106,7 @@ impl Arrays for AllRanks<'_> {
     unsafe fn store<T: Value>(&self, index: u32, value: T) {
         let mut rank = self.first;
         for _ in 0..self.ranks {
-            // SAFETY: the rank's array has this value, because `store` requires that all arrays have it.
+            // SAFETY: the rank's array contains this value, because `store` requires that all arrays contain it.
             unsafe { *self.table.of(rank).add(index as usize).cast() = value };
             rank = next_rank(rank, self.ranks);
         }
@@ -150,8 +150,8 @@ pub unsafe fn sum<const BLOCK: u32>(range: Range<u32>, sources: &impl Arrays, de
     }
 }
 
-/// Returns the indices of a chunk if `n` elements are divided into `chunks` chunks of the same length. The last chunks
-/// can be shorter or empty. Each chunk starts at a multiple of [`WIDTH`].
+/// Returns the indices of a chunk if `n` elements are divided into `chunks` chunks of equal length. The last chunks can
+/// be shorter or empty. Each chunk starts at a multiple of [`WIDTH`].
 #[inline(always)]
 #[must_use]
 pub fn chunk(n: u32, chunks: u32, number: u32) -> Range<u32> {
@@ -163,10 +163,10 @@ pub fn chunk(n: u32, chunks: u32, number: u32) -> Range<u32> {
 /// Loads `N` values of an array.
 ///
 /// # Safety
-/// The array has these values, no other thread writes them, and each index is a multiple of the value's width.
+/// The array contains these values, no other thread writes them, and each index is a multiple of the value's width.
 #[inline(always)]
 unsafe fn load<T: Value, const N: usize>(array: *const f32, indices: [u32; N]) -> [T; N] {
-    // SAFETY: the array starts at a multiple of 16 bytes and has these values, and each index is a multiple of the
+    // SAFETY: the array starts at a multiple of 16 bytes and contains these values. Each index is a multiple of the
     // value's width.
     array::from_fn(|k| unsafe { *array.add(indices[k] as usize).cast::<T>() })
 }

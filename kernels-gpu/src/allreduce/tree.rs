@@ -7,7 +7,7 @@ use super::flags::{END, Flags, START};
 use super::sum::{WIDTH, sum};
 use super::{Table, grid};
 
-/// The step in which a rank's first child reports that its sum is complete. The second child uses the next step.
+/// The step in which a rank's first child reports a complete sum. The second child uses the next step.
 const CHILD: usize = 0;
 /// The step in which the parent reports that the total is complete.
 const TOTAL: usize = 2;
@@ -19,7 +19,8 @@ const TOTAL: usize = 2;
 ///
 /// With `k` ranks, the tree has `2 log2(k)` steps, and `allreduce_ring` has `2 (k - 1)`. For small arrays, the number
 /// of steps determines the time. For large arrays, the links limit the time: each link of the tree carries the whole
-/// array. The links of the leaves carry it only once in each direction, so half of the links wait for the others.
+/// array. The links of the leaves carry the array only once in each direction, so half of the links wait for the other
+/// half.
 ///
 /// # Safety
 /// See [`allreduce`](super).

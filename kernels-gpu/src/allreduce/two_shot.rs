@@ -11,13 +11,13 @@ use super::{Table, grid};
 /// `allreduce_one_shot` without redundant additions: each rank adds one chunk of all inputs (a reduce-scatter) and
 /// stores the chunk's sums to the outputs of all ranks (an all-gather).
 ///
-/// Each link carries `2 (k - 1) / k` arrays, as in `allreduce_ring`, but no step waits for another: while one thread
-/// sends sums, other threads receive elements. However, every rank reads from and writes to every other rank. This
-/// requires links between all ranks, or a switch.
+/// Each link carries `2 (k - 1) / k` arrays, as in `allreduce_ring`. But no step waits for another step: while one
+/// thread sends sums, other threads receive elements. However, every rank reads from and writes to every other rank.
+/// These accesses require links between all ranks, or a switch.
 ///
 /// An alternative is a barrier of all ranks between the two halves, after which each rank reads the sums of the other
-/// ranks. It is slower: in a prototype in CUDA C++, on two H100s over NVLink, 256 KiB take 13.1 µs instead of 9.3, and
-/// 256 MiB reach 330 GB/s instead of 339.
+/// ranks. This alternative is slower: in a prototype in CUDA C++, on two H100s over NVLink, 256 KiB take 13.1 µs
+/// instead of 9.3, and 256 MiB reach 330 GB/s instead of 339.
 ///
 /// # Safety
 /// See [`allreduce`](super).

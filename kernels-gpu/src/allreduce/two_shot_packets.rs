@@ -10,17 +10,17 @@ use super::sum::{Float4, WIDTH};
 use super::{MAX_RANKS, Table, grid};
 
 /// `allreduce_two_shot` with the packets of `allreduce_packets`, which need no separate flags. Each rank is assigned
-/// one chunk. A rank sends every other rank that rank's chunk, adds up its assigned chunk, and sends the sums to all
-/// ranks. This rung supports at most [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS) elements.
+/// one chunk. To every other rank, a rank sends its elements of that rank's chunk. It then adds up its assigned chunk
+/// and sends the sums to all ranks. This rung supports at most [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS) elements.
 ///
 /// Each link carries `2 (k - 1) / k` arrays, and there is no barrier. All accesses over the links are stores, so no
 /// thread waits for a round trip over a link. A thread sends all its elements before it waits. So the sums of the first
 /// elements are sent while the last elements arrive.
 ///
-/// Prediction for four H100s: the time of a launch and two trips over a link, about 5 µs, plus the time of 1.5 arrays
-/// at 370 GB/s. That is 10 µs for 1 MiB and 22 µs for 4 MiB. With two ranks, `allreduce_packets` sends the same number
-/// of bytes in one trip. Measured on four H100 80GB HBM3: 11.6 µs for 1 MiB (NCCL 17.2, `allreduce_two_shot` 23.8),
-/// 26.3 µs for 4 MiB (40.7, 42.6), 90 µs for 16 MiB (102, 101).
+/// Prediction for four H100s: the time of a launch and two trips over a link, about 5 µs, plus the time to transfer 1.5
+/// arrays at 370 GB/s. The sum is 10 µs for 1 MiB and 22 µs for 4 MiB. With two ranks, `allreduce_packets` sends the
+/// same number of bytes in one trip. Measured on four H100 80GB HBM3: 11.6 µs for 1 MiB (NCCL 17.2,
+/// `allreduce_two_shot` 23.8), 26.3 µs for 4 MiB (40.7, 42.6), and 90 µs for 16 MiB (102, 101).
 ///
 /// # Safety
 /// See [`packets`](super::packets).
@@ -48,14 +48,14 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
     let (input, output) = (inputs.of(rank), outputs.of(rank));
     let (len, chunk) = (n / WIDTH, (n / WIDTH).div_ceil(ranks));
     let [start, stride] = vectors::<BLOCK>();
-    // The last chunks can have vectors beyond the array. The ranks send copies of the last vector for these, and do not
-    // store them. Without a branch, all loads of a thread are in flight at the same time.
+    // The last chunks can contain vectors beyond the array. In place of such vectors, the ranks send copies of the last
+    // vector, and do not store the results. Without a branch, all loads of a thread are in flight at the same time.
     // SAFETY: the vector is in the input, which no kernel writes. A thread that reads has a nonempty chunk, so `len` is
     // not 0.
     let read = |index: u32| unsafe { *input.cast::<Float4>().add(index.min(len - 1) as usize) };
     let write = |index: u32, sum: Float4| {
         if index < len {
-            // SAFETY: the vector is in the output. Only this thread of this rank receives it or its sum.
+            // SAFETY: the vector is in the output. Only this thread of this rank receives the vector or its sum.
             unsafe { *output.cast::<Float4>().add(index as usize) = sum };
         }
     };
@@ -66,7 +66,7 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
     // Reduce-scatter: each rank receives the vectors of its chunk.
     let mut index = start;
     while index < chunk {
-        // The loads include loads for ranks that do not exist.
+        // Also loads parts for ranks that do not exist. These parts are not sent.
         let parts: [Float4; MAX_RANKS] = array::from_fn(|step| read(inbox.peer(step as u32) * chunk + index));
         for (step, part) in parts.iter().enumerate().skip(1) {
             if (step as u32) < ranks {
@@ -91,7 +91,7 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
     }
     let mut index = start;
     while index < chunk {
-        // SAFETY: every other rank sends its sum, and only this thread receives it.
+        // SAFETY: every other rank sends the sum of its vector, and only this thread receives that sum.
         let sums = unsafe { inbox.receive(chunk + index, Float4::default()) };
         for (from, sum) in sums.iter().enumerate() {
             if inbox.is_other(from) {

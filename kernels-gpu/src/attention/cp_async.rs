@@ -19,10 +19,10 @@ const CHUNK: u32 = 8;
 /// While the block multiplies a tile, the copies of the next tiles of `k` and `v` are in flight.
 ///
 /// In `attention_mma`, a block loads two tiles into registers, waits for the loads, stores the tiles in shared memory,
-/// and waits for all threads before it multiplies. This takes two barriers per tile, and 32 registers that serve no
-/// other purpose. Here shared memory has two stages, each with a tile of `k` and a tile of `v`. `cp.async` fills one
-/// stage while the block multiplies the other. One barrier per tile is enough: after the barrier, the stage has arrived
-/// for all threads, and all threads have multiplied the previous stage, which is filled next.
+/// and waits for all threads before it multiplies. These steps take two barriers per tile, and 32 registers only hold
+/// loaded elements. Here shared memory has two stages, each with a tile of `k` and a tile of `v`. `cp.async` fills one
+/// stage while the block multiplies the other stage. One barrier per tile is enough. After the barrier, the stage has
+/// arrived for all threads, and all threads have multiplied the previous stage, which is filled next.
 ///
 /// The tiles are swizzled, as in `gemm_ldmatrix`: chunk `j` of row `i` is stored as chunk `j ^ i % 8`. Padding would
 /// cost 4 KB for the two stages, and rows would not start at multiples of 128 bytes.
@@ -58,7 +58,7 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
         return;
     }
     let tile = Tile::<CAUSAL>::of_block(heads, kv_heads, queries, keys);
-    // SAFETY: the head exists, and so does its head of `k` and `v`.
+    // SAFETY: the head of `q` exists, and so does the head of `k` and `v` that it uses.
     let (q, k, v, output) = unsafe {
         let (of_q, of_kv) = ((tile.head * queries * D) as usize, (tile.kv_head * keys * D) as usize);
         (q.add(of_q), k.add(of_kv), v.add(of_kv), output.add(of_q))

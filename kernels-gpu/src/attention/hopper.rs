@@ -1,9 +1,9 @@
 //! Shared code of the rungs for Hopper: tiles in shared memory, the products of a warp group, and the order in which
 //! warp groups multiply.
 //!
-//! A block computes 64 queries of a head for each warp group that multiplies. Its shared memory holds the queries, and
-//! stages for tiles of keys and of values ([`Stages`]). Tensor copies fill the tiles. A tile consists of boxes, each
-//! with 64 columns and all rows of the tile.
+//! A block computes the output of 64 queries of a head for each warp group that multiplies. Its shared memory holds the
+//! queries, and stages for tiles of keys and of values ([`Stages`]). Tensor copies fill the tiles. A tile consists of
+//! boxes, each with 64 columns and all rows of the tile.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
@@ -30,8 +30,8 @@ pub(super) const fn consumers(d: u32) -> u32 {
     if d == 64 { 3 } else { 2 }
 }
 
-/// Returns the number of keys in a tile: the maximum for the registers of two warp groups, or fewer if the causal mask
-/// hides parts of tiles.
+/// Returns the number of keys in a tile. It is the most that the registers of two warp groups allow, or less if the
+/// causal mask hides parts of tiles.
 pub(super) const fn tile_keys(d: u32, is_causal: bool) -> u32 {
     if d == 128 && !is_causal { 176 } else { 128 }
 }
@@ -210,7 +210,8 @@ impl Positions {
 }
 
 impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
-    /// Fills the tiles for one part of the work, each after all warps have left it. The last tile of keys comes first.
+    /// Fills the tiles for one part of the work, starting with the last tile of keys. Each tile is filled after all
+    /// warps have left it.
     ///
     /// # Safety
     /// The caller must ensure that one thread of the block fills all tiles, and that the maps describe `q`, `k` and `v`
@@ -254,7 +255,7 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
     /// Returns the work for the queries of a head, starting at `row`.
     #[inline(always)]
     pub(super) fn new(head: u32, row: u32, [heads, kv_heads, queries, keys]: [u32; 4]) -> Self {
-        // At least 1, so that the divisions need no check.
+        // At least 1, so that the divisions need no check for zero.
         let kv_head = head / (heads / kv_heads.max(1)).max(1);
         let last = (row + ROWS).min(queries).max(1) - 1;
         let tiles = if row < queries { keys_seen::<CAUSAL>(last, queries, keys).div_ceil(KEYS) } else { 0 };
@@ -320,10 +321,10 @@ pub(super) unsafe fn start_scores<T: Element, const D: u32, const ROWS: u32, con
     }
 }
 
-/// Starts the products of weights with the values of a tile, as one group, and adds them to the sums.
+/// Starts the products of weights with the values of a tile, as one group. The products are added to the sums.
 ///
 /// # Safety
-/// See [`start_scores`], for the tile of values and the sums.
+/// See [`start_scores`]. Here the tile of values must be full, and the sums take the place of the scores.
 #[inline(always)]
 pub(super) unsafe fn start_sums<T: Element, const KEYS: u32, const N: usize, const FRAGMENTS: usize>(
     sums: &mut [f32; N],
@@ -352,7 +353,7 @@ pub(super) fn round<T: Output<Pair = u32>, const N: usize, const FRAGMENTS: usiz
     array::from_fn(|step| wgmma::fragment::<T>(array::from_fn(|i| weights[8 * step + i])))
 }
 
-/// The order in which the warp groups start their products: one after another.
+/// The order in which the warp groups start their products. They start one after another.
 #[derive(Clone, Copy)]
 pub(super) struct Turn {
     consumer: u32,

@@ -22,9 +22,9 @@ pub(super) const STEPS: usize = (KEYS / SIDE) as usize;
 /// The number of 16-bit elements in 16 bytes.
 const CHUNK: u32 = 8;
 
-/// A warp computes 16 queries with `mma.sync`, and its weights never leave its registers.
+/// A warp computes the output of 16 queries with `mma.sync`, and the weights never leave its registers.
 ///
-/// `attention_tiled` reads shared memory for every four multiply-adds and is limited by the CUDA cores. Here both
+/// `attention_tiled` reads shared memory for every four multiply-adds, and the CUDA cores limit its speed. Here both
 /// products use `mma.sync`. A warp holds the fragments of 16 rows of `q`, multiplies them by a tile of 64 keys, and has
 /// 16 × 64 scores in its accumulators. Lane `l` holds scores of rows `l / 4` and `l / 4 + 8`, so the maximum of a row
 /// takes two shuffles.
@@ -73,7 +73,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         return;
     }
     let tile = Tile::<CAUSAL>::of_block(heads, kv_heads, queries, keys);
-    // SAFETY: the head exists, and so does its head of `k` and `v`.
+    // SAFETY: the head of `q` exists, and so does the head of `k` and `v` that it uses.
     let (q, k, v, output) = unsafe {
         let (of_q, of_kv) = ((tile.head * queries * D) as usize, (tile.kv_head * keys * D) as usize);
         (q.add(of_q), k.add(of_kv), v.add(of_kv), output.add(of_q))
@@ -84,7 +84,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
     let (mut softmax, mut sums) = (Softmax::START, [[[[0.0; 4]; 2]; COLUMNS]]);
 
     for first_key in (0..tile.end).step_by(KEYS as usize) {
-        // SAFETY: `k` and `v` have `keys` rows of `D` elements, and the block sees a key.
+        // SAFETY: `k` and `v` have `keys` rows of `D` elements, and a query of the block sees at least one key.
         let (loaded_k, loaded_v): ([[u32; 4]; COUNT], [[u32; 4]; COUNT]) =
             unsafe { (load_chunks(k.cast(), D, first_key, keys), load_chunks(v.cast(), D, first_key, keys)) };
         thread::sync_threads();
@@ -141,7 +141,7 @@ impl<const CAUSAL: bool> Tile<CAUSAL> {
     /// Returns the tile of this warp. A block computes `ROWS` queries of a head. `queries` must not be 0.
     #[inline(always)]
     pub(super) fn of_block(heads: u32, kv_heads: u32, queries: u32, keys: u32) -> Self {
-        // At least 1, so that the divisions need no check.
+        // At least 1, so that the divisions need no check for zero.
         let (blocks, group) = (queries.div_ceil(ROWS).max(1), (heads / kv_heads.max(1)).max(1));
         let (head, first) = (thread::block_idx_x() / blocks, thread::block_idx_x() % blocks * ROWS);
         let row = first + thread::thread_idx_x() / 32 * SIDE;
@@ -288,9 +288,9 @@ fn first_chunk<const IS_V: bool>(tile: *const Chunk, pitch: u32) -> Shared {
     Shared::of(tile).byte_add(row * pitch + chunk * 16)
 }
 
-/// Returns the row and the chunk of a tile that this lane passes to the first `ldmatrix`: a row of 8 × 8 matrix number
-/// `lane / 8`. In the first product, keys are columns of the right factor. In the second product, the sum runs along
-/// the keys.
+/// Returns the row and the chunk of a tile that this lane passes to the first `ldmatrix`. The chunk is a row of 8 × 8
+/// matrix number `lane / 8`. In the first product, keys are columns of the right factor. In the second product, the sum
+/// runs along the keys.
 #[inline(always)]
 pub(super) fn row_and_chunk<const IS_V: bool>() -> (u32, u32) {
     let lane = thread::thread_idx_x() % 32;

@@ -11,7 +11,7 @@ const THREADS: u32 = 256;
 /// The number of blocks per multiprocessor.
 const RESIDENT: u32 = 4;
 
-/// The naive start, which follows the formula: all scores, then the softmax of each row, then the product with `v`.
+/// The naive version, which follows the formula: all scores, then the softmax of each row, then the product with `v`.
 ///
 /// In most libraries, the three phases are separate kernels. Here they run in one launch, with grid barriers between
 /// them. In the first phase, each thread computes a score. In the second phase, a warp reads a row three times: for its
@@ -25,7 +25,7 @@ const RESIDENT: u32 = 4;
 ///
 /// # Safety
 /// See [`attention`](super). `scores` points to a float for each query and key of each head, fewer than 2^31 in total.
-/// `barrier` points to a 0, which is 0 again when the kernel ends.
+/// `barrier` points to a word that is 0, and the word is 0 again when the kernel ends.
 #[rung(
     lesson = "all scores in memory, then the softmax of each row, then the product with v",
     blocks = [256],
@@ -55,7 +55,7 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
 ) {
     let (first, threads) = (thread::index_1d(), thread::grid_dim_x() * THREADS);
     let (lane, warps) = (thread::thread_idx_x() % 32, threads / 32);
-    // At least 1, so that the divisions need no check.
+    // At least 1, so that the divisions need no check for zero.
     let (length, group) = (queries.max(1), (heads / kv_heads.max(1)).max(1));
     let rows = batch * heads * queries;
     let key_count = |row: u32| keys_seen::<CAUSAL>(row % length, queries, keys);
@@ -131,7 +131,7 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
     unsafe { barrier.finish() };
 }
 
-/// Combines the values of a warp's lanes, and returns the result to all lanes. All lanes must call the function
+/// Combines the values of a warp's lanes and returns the result to all lanes. All lanes must call the function
 /// together.
 #[inline(always)]
 fn of_warp(mut value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {

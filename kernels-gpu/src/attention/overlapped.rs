@@ -14,11 +14,12 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 
 /// `attention_ping_pong`, except that a warp group starts the products of two tiles together.
 ///
-/// A warp group of the previous rung waits twice for each tile: for the scores, and for the sums. It computes the
-/// weights between the two products. But the scores of the next tile depend on no earlier result. Here a warp group
-/// starts the scores of the next tile together with the sums of the current tile. The scores finish first, and while
-/// the warp group computes their weights, the tensor cores add the sums. This needs registers for both the scores of
-/// one tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024, section 3.2.)
+/// In the previous rung, a warp group waits twice for each tile: for the scores, and for the sums. It computes the
+/// weights between the two products. But the scores of the next tile do not depend on earlier results. Here a warp
+/// group starts the scores of the next tile together with the sums of the current tile. The scores finish first, and
+/// while the warp group computes their weights, the tensor cores add the sums. So the warp group needs registers for
+/// the scores of one tile and for the weights of another at the same time. (Shah et al., *FlashAttention-3*, 2024,
+/// section 3.2.)
 ///
 /// # Safety
 /// See [`attention`](super).
@@ -126,7 +127,7 @@ where
     }
     let (of_queries, of_keys, of_values) = (memory.queries(), memory.keys(), memory.values());
     let of_consumer = of_queries.tile(0).byte_add(consumer * BOX_BYTES);
-    // SAFETY: all threads of the warp group call this function. They use tiles only when the tiles are full, and leave
+    // SAFETY: all threads of the warp group call this function. They use tiles only when the tiles are full and leave
     // them when the products are complete.
     unsafe {
         of_queries.full(0).wait(positions.query.parity());

@@ -11,8 +11,8 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_ROWS, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// `attention_overlapped` with one block per multiprocessor. Each block computes several parts of the queries, one
-/// after another.
+/// `attention_overlapped` with one block per multiprocessor. Each block computes several parts of the queries one after
+/// another.
 ///
 /// In the previous rung, a block starts with empty shared memory, so its tensor cores wait for the first tiles. At the
 /// end of the block, the tensor cores wait again while the block stores its output. Here the producer continues with
@@ -69,7 +69,7 @@ pub unsafe fn attention_persistent<
         unsafe { memory.init() };
     }
     thread::sync_threads();
-    // At least 1, so that the division needs no check.
+    // At least 1, so that the division needs no check for zero.
     let (rows, all_heads) = (queries.div_ceil(ROWS), (batch * heads).max(1));
     let work_of = |index: u32| {
         let lengths = [heads, kv_heads, queries, keys];

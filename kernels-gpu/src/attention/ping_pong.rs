@@ -16,10 +16,10 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 ///
 /// In `attention_wgmma`, all warp groups wait at the block's barrier after each tile, so all warp groups compute
 /// weights at the same time. Per cycle, a multiprocessor computes 16 exponentials, or 2048 multiply-adds on its tensor
-/// cores. So for heads of 128 elements, the exponentials of a tile take half as long as its products, and for heads of
-/// 64 elements just as long.
+/// cores. So for heads of 128 elements, the exponentials of a tile take half as long as its products. For heads of 64
+/// elements, they take just as long.
 ///
-/// Here one warp group at a time starts its products, and then lets the next warp group start. While the tensor cores
+/// Here one warp group at a time starts its products and then lets the next warp group start. While the tensor cores
 /// work for the next warp group, the first warp group computes its weights. As in `gemm_warp_specialized`, a producer
 /// warp group starts the copies and gives its registers to the other warp groups, which makes larger tiles possible.
 /// (Shah et al., *FlashAttention-3*, 2024, section 3.1; CUDA C++ Programming Guide, "Arithmetic Instructions".)
@@ -84,7 +84,7 @@ pub unsafe fn attention_ping_pong<
     let of_consumer = of_queries.tile(0).byte_add(consumer * BOX_BYTES);
     let (mut softmax, mut sums) = (Softmax::START, [0.0; D as usize / 2]);
     // SAFETY: whole warp groups reach this code. The producer releases the registers that the consumers acquire. The
-    // consumers use tiles only when the tiles are full, and leave them when the products are complete.
+    // consumers use tiles only when the tiles are full and leave them when the products are complete.
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));

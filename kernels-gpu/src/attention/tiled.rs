@@ -24,20 +24,20 @@ const FLOATS: u32 = 4;
 /// One pass over the keys: whenever the maximum of a row grows, the sums of the product with `v` are rescaled.
 ///
 /// The softmax needs the maximum of a row before the first weight, so `attention_naive` writes all scores first. The
-/// *online softmax* uses the maximum of the scores so far. For the next scores, it computes the new maximum, multiplies
-/// the sum of weights and the sums of the output by 2^(old - new), and continues. After the last key, both sums are
+/// *online softmax* uses the maximum of the scores so far. For the next scores, it first computes the new maximum. Then
+/// it multiplies the sum of weights and the sums of the output by 2^(old - new). After the last key, both sums are
 /// relative to the maximum of the whole row, and their quotient is the output. (Milakov and Gimelshein, *Online
 /// normalizer calculation for softmax*, 2018; Dao et al., *FlashAttention*, 2022.)
 ///
 /// So scores stay in registers, and global memory holds only the four tensors. Four lanes share a query. Each lane
-/// holds a quarter of the query's elements of `q` and of `output`, and two shuffles add the lanes' parts of a score.
-/// Tiles of `k` and `v` are stored in shared memory as floats, and 32 queries use each tile. A thread reads 16 bytes of
-/// shared memory for four multiply-adds. It processes the scores 16 keys at a time, so it rescales the sums once per 16
-/// keys. The block skips tiles that none of its queries sees.
+/// holds a quarter of the query's elements of `q` and `output`. Two shuffles add the lanes' parts of a score. Tiles of
+/// `k` and `v` are stored in shared memory as floats, and 32 queries use each tile. A thread reads 16 bytes of shared
+/// memory for four multiply-adds. It processes the scores 16 keys at a time, so it rescales the sums once per 16 keys.
+/// The block skips tiles that none of its queries sees.
 ///
 /// # Bank conflicts
 /// The four lanes of a query read 64 contiguous bytes of a row, 16 bytes per lane, because a lane's groups of elements
-/// are 16 elements apart. The other lanes of the warp belong to other queries and read the same 64 bytes.
+/// are 16 elements apart. The remaining lanes of the warp belong to other queries and read these 64 bytes as well.
 ///
 /// # Safety
 /// See [`attention`](super).
@@ -142,8 +142,8 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
     }
 }
 
-/// Combines the values of the four lanes of a query, and returns the result to all four. All lanes of the warp must
-/// call the function together.
+/// Combines the values of the four lanes of a query and returns the result to all four lanes. All lanes of the warp
+/// must call the function together.
 #[inline(always)]
 pub(super) fn of_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
     // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.

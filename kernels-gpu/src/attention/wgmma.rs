@@ -18,7 +18,7 @@ const KEYS: u32 = 128;
 const SCORES: usize = KEYS as usize / 2;
 const FRAGMENTS: usize = KEYS as usize / 16;
 
-/// A warp group computes 64 queries with `wgmma`, and one thread of the block copies whole tiles.
+/// A warp group computes the output of 64 queries with `wgmma`, and one thread of the block copies whole tiles.
 ///
 /// In `attention_cp_async`, every warp loads fragments of `k` and `v` from shared memory for its 16 queries, and every
 /// thread computes the addresses of its copies. `wgmma` reads the tiles of keys and values directly from shared memory,
@@ -90,7 +90,7 @@ pub unsafe fn attention_wgmma<
             fill((tile + 1) % STAGES, tile + 1);
         }
         let mut scores = [0.0; SCORES];
-        // SAFETY: all threads of the warp group reach this code. They use the tiles only when the tiles are full, and
+        // SAFETY: all threads of the warp group reach this code. They use the tiles only when the tiles are full and
         // leave them at the barrier.
         unsafe {
             memory.queries().full(0).wait(0);
@@ -101,7 +101,7 @@ pub unsafe fn attention_wgmma<
         work.mask(&mut scores, consumer, tile);
         let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
         scale(sums.as_chunks_mut().0, factors);
-        // SAFETY: all threads of the warp group reach this code. They use the tiles only when the tiles are full, and
+        // SAFETY: all threads of the warp group reach this code. They use the tiles only when the tiles are full and
         // leave them at the barrier.
         unsafe {
             memory.values().full(position.stage).wait(position.parity);

@@ -15,11 +15,11 @@ use crate::tensor_core::{BAND, Bf16, tile_corner};
 
 /// The number of blocks in a cluster. The first block computes one tile, and the second block the tile below it.
 const BLOCKS: u32 = 2;
-/// The number of rows in a cluster's tiles.
+/// The number of rows that the tiles of a cluster's blocks cover.
 const CLUSTER_ROWS: u32 = BLOCKS * ROWS;
 /// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// The number of boxes per consumer for the product: one is written while the other is copied.
+/// The number of boxes for the product per consumer: one box is written while the other is copied.
 const SLOTS: u32 = 2;
 
 /// `gemm_persistent` in clusters of two blocks. Each block copies half of `b`'s tile to both blocks.
@@ -68,7 +68,7 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
     unsafe { cluster_sync() };
     let rank = cluster_rank();
     let tiles = m.div_ceil(CLUSTER_ROWS) * n.div_ceil(COLUMNS);
-    // The first row of this block in a tile of the cluster, and its first column.
+    // The first row and the first column of this block's tile. `tile` is the number of the cluster's pair of tiles.
     let block_corner = |tile| {
         let (row, column) = tile_corner(tile, [CLUSTER_ROWS, COLUMNS], BAND / BLOCKS, m, n);
         [row + rank * ROWS, column]
@@ -156,8 +156,8 @@ unsafe fn fill_share<const COLUMN_MAJOR: bool>(
     const SHARE: u32 = B_BOXES / BLOCKS;
     const ALL_BLOCKS: u16 = (1 << BLOCKS) - 1;
     let (boxes, full) = (ring.stage(stage), ring.full(stage));
-    // SAFETY: this thread announces the bytes of all boxes of its block's stage: the boxes that this thread copies, and
-    // the boxes that the other block's producer copies. All boxes are in the stage.
+    // SAFETY: this thread announces the bytes of all boxes of its block's stage. This thread copies some of these
+    // boxes, and the other block's producer copies the rest. All boxes are in the stage.
     unsafe {
         full.arrive_expect_tx(STAGE_BYTES);
         for i in 0..A_BOXES {

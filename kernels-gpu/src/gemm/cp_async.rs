@@ -23,7 +23,7 @@ const COUNT_B: u32 = COLUMNS * DEPTH / CHUNK / THREADS;
 /// The number of bytes in a stage: a tile of `a`, then a tile of `b`.
 const BYTES_A: u32 = ROWS * DEPTH * 2;
 const STAGE_BYTES: u32 = BYTES_A + COLUMNS * DEPTH * 2;
-/// The number of stages in shared memory: one is multiplied while the copies to the others are in flight.
+/// The number of stages in shared memory: one stage is multiplied while the copies to the other stages are in flight.
 const STAGES: u32 = 4;
 
 /// While one stage is multiplied, the copies to the next three stages are in flight.
@@ -33,22 +33,22 @@ const STAGES: u32 = 4;
 /// Here shared memory has four stages, each with a tile of `a` and a tile of `b`. `cp.async` copies 16 bytes from
 /// global to shared memory and bypasses the registers. So 72 KB are in flight on each multiprocessor.
 ///
-/// The registers that held loaded chunks are now free, so a warp computes 64 × 64 elements. For 32 `mma.sync` (65536
+/// Loaded chunks no longer occupy registers, so a warp can compute 64 × 64 elements. For 32 `mma.sync` (65536
 /// multiply-adds), it reads 4 KB from shared memory, which takes 32 cycles. With 64 × 32 elements, the reads for the
 /// same multiply-adds took 48 cycles. A multiprocessor of an H200 does at most 2048 multiply-adds per cycle, so shared
 /// memory now keeps up. The sums of a block's 128 × 256 elements take 128 registers per thread. So only one block fits
 /// on a multiprocessor, and its eight warps must hide every latency. Therefore fragments are double-buffered: while one
 /// half of a stage is multiplied, `ldmatrix` loads the fragments of the next half, even across the barrier.
 ///
-/// One barrier per stage is enough. After the barrier, the next stage has arrived for all threads, and all threads have
-/// read the last fragments of the previous stage, which the next copies fill.
+/// One barrier per stage is enough. After the barrier, the next stage has arrived for all threads. All threads have
+/// also read the last fragments of the previous stage, which the next copies fill.
 ///
 /// A tile inside the matrix is copied without checks, so few instructions remain between the products. The copies are
-/// the first instructions of a step, because after the `ldmatrix` of the second half, they would wait in the same
-/// queue. On an H100, both choices matter for 8192³: the time grows by a factor of 1.03 with the copies after
-/// `ldmatrix`, and by a factor of 1.17 with bounds checks for all chunks.
+/// the first instructions of a step. If they followed the `ldmatrix` instructions of the second half, they would wait
+/// in the same queue. On an H100, both choices matter for 8192³. With the copies after `ldmatrix`, the time grows by a
+/// factor of 1.03. With bounds checks for all chunks, it grows by a factor of 1.17.
 ///
-/// Rows must be multiples of 16 bytes, the size of a copy. `gemm_unaligned` accepts rows of any length.
+/// The length of a row must be a multiple of 16 bytes, the size of a copy. `gemm_unaligned` accepts rows of any length.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -96,13 +96,14 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
                 b.start_at_edge(tile_b);
             }
         }
-        // After the last tile, this group is empty. It keeps the number of groups in flight constant.
+        // After the last tile, this group of copies is empty, but it keeps the number of groups in flight constant.
         commit();
     };
     let next_stage = |offset: u32| if offset == (STAGES - 1) * STAGE_BYTES { 0 } else { offset + STAGE_BYTES };
     let load = |stage: u32, half: u32| {
         let tile_a = stages.byte_add(stage);
-        // SAFETY: the stage has arrived for all threads, because every call follows `wait` and a barrier.
+        // SAFETY: the stage has arrived for all threads, because every call of this closure follows `wait` and a
+        // barrier.
         unsafe {
             (
                 load_fragments::<true, false, 4>(chunks_a, tile_a, warp_row, half),
@@ -153,8 +154,8 @@ struct Copies<const COUNT: u32, const K_MAJOR: bool> {
     from: *const u16,
     /// The number of elements from one row of the matrix to the next.
     columns: u32,
-    /// The number of rows and columns of the matrix, counted from the first chunk. Zero or negative if the chunk is
-    /// outside the matrix.
+    /// The number of rows and of columns from the first chunk to the end of the matrix. A number is zero or negative if
+    /// the chunk is outside the matrix.
     rows_left: i32,
     columns_left: i32,
     /// The offset in bytes of the first chunk in a tile, and the number of rows from one chunk to the next.
@@ -163,8 +164,8 @@ struct Copies<const COUNT: u32, const K_MAJOR: bool> {
 }
 
 impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
-    /// Returns the copies of tiles of a row-major matrix. The first row of the tiles (with `K_MAJOR`) or the first
-    /// column is `first`, and each row of a tile has `chunks` chunks.
+    /// Returns this thread's copies of tiles of a row-major matrix. `first` is the first row of the tiles with
+    /// `K_MAJOR`, and otherwise their first column. Each row of a tile has `chunks` chunks.
     #[inline(always)]
     fn new(chunks: u32, matrix: *const u16, [rows, columns]: [u32; 2], first: u32) -> Self {
         let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
@@ -194,16 +195,17 @@ impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
         }
     }
 
-    /// Starts the copies of a tile at an edge of the matrix. Elements outside become 0.
+    /// Starts the copies of a tile at an edge of the matrix. Elements outside the matrix become 0.
     ///
     /// # Safety
-    /// See [`start`](Self::start), but a part of the tile may be outside the matrix.
+    /// See [`start`](Self::start), except that part of the tile may be outside the matrix.
     #[inline(always)]
     unsafe fn start_at_edge(&self, tile: Shared) {
         // Few tiles are at an edge, so this loop is not unrolled.
         for i in 0..opaque(COUNT) {
             let exists = self.columns_left > 0 && self.rows_left > (i * self.row_step) as i32;
-            // SAFETY: rows are multiples of eight elements, so a chunk is either entirely in the matrix or not at all.
+            // SAFETY: rows are multiples of eight elements, so a chunk is entirely inside or entirely outside the
+            // matrix.
             unsafe { self.copy(tile, i, exists) };
         }
     }

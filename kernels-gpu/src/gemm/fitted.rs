@@ -14,14 +14,14 @@ use crate::tensor_core::wgmma::{
 };
 use crate::tensor_core::{Bf16, Element, F16, Output, Shared, opaque};
 
-/// The number of stages in shared memory, and the number of bytes in a stage: two boxes of one factor and four of the
-/// other.
+/// The number of stages in shared memory, and the number of bytes in a stage: two boxes of one factor and four boxes of
+/// the other.
 pub(super) const STAGES: u32 = 4;
 pub(super) const STAGE_BYTES: u32 = 6 * BOX_BYTES;
 /// The number of warp groups that multiply, and the number of their warps.
 pub(super) const CONSUMERS: u32 = 2;
 pub(super) const CONSUMER_WARPS: u32 = CONSUMERS * WARP_GROUP / 32;
-/// The number of boxes per consumer in shared memory for the product: one is written while the other is copied.
+/// The number of boxes in shared memory per consumer for the product: one box is written while the other is copied.
 pub(super) const SLOTS: u32 = 2;
 /// The number of registers per thread, as in `gemm_warp_specialized`: 40 + 2 · 232 = 3 · 168.
 pub(super) const PRODUCER_REGISTERS: u32 = 40;
@@ -32,8 +32,8 @@ pub(super) const FITTED_SUMS: usize = 60;
 /// The number of boxes in a consumer's half of a tile: 256 (or 248) rows × 64 columns, or 128 × 128.
 pub(super) const HALF_BOXES: usize = 4;
 /// The order in which the boxes are copied. In a fitted tile, boxes 2 and 3 overlap in eight rows, so box 3 must wait
-/// until box 2 has been written. Therefore box 2 comes first and box 3 last: two copies later, the write of box 2 is
-/// long complete.
+/// until box 2 has been written. Therefore box 2 is copied first and box 3 last. Two other copies come between them, so
+/// box 2 has usually been written when box 3 is copied.
 const COPY_ORDER: [usize; HALF_BOXES] = [2, 0, 1, 3];
 /// The number of packed pairs per thread in a box. 8 rows × 64 columns are two pairs per thread.
 const BOX_PAIRS: usize = 16;
@@ -51,7 +51,7 @@ const FITTED: u32 = 31;
 /// The number of fitted tiles per 4096 rows. 4096 rows consist of 16 fitted tiles and a wide tile: 16 · 248 + 128.
 const FITTED_PER_PERIOD: u32 = 16;
 const PERIOD_ROWS: u32 = FITTED_PER_PERIOD * FITTED * 8 + SHORT_SIDE;
-/// The number of pairs of columns of tiles in a band. A band has 1024 columns of `b`, which stay in the L2 cache.
+/// The number of pairs of tile columns in a band. A band has 1024 columns of `b`, which stay in the L2 cache.
 const BAND_PAIRS: u32 = 4;
 /// The number of positions by which a block advances from one round to the next. This prime divides none of the numbers
 /// of multiprocessors of Hopper GPUs (78, 114, 132, 144), so a block visits every position of a round.
@@ -59,16 +59,16 @@ const ROTATION: u32 = 37;
 
 /// `gemm_persistent` with tiles of 248 rows if tiles of 256 rows would leave the last round half empty.
 ///
-/// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute these tiles in four rounds, and in the
-/// last round 16 multiprocessors are idle: 3 % of the time. The *second* factor of a warp-group product can have any
-/// number of rows that is a multiple of eight. So here the tensor cores compute the transposed product: columns of `b`
-/// are the first factor, 64 per instruction, and rows of `a` are the second. `gemm_persistent` divides 4096 rows into
-/// 32 bands of 128 rows. Here the 4096 rows are 16 rows of tall tiles with 248 rows and 128 columns, and a wide tile
-/// with 128 rows and 256 columns. So there are 33 tiles per 256 columns, and the product has 528 tiles. These tiles
-/// fill four rounds, and each round takes 3 % less time (`Plan`).
+/// A product of 4096 × 4096 elements has 512 tiles of 128 × 256. 132 multiprocessors compute these tiles in four
+/// rounds. In the last round, 16 multiprocessors are idle, which wastes 3 % of the time. The *second* factor of a
+/// warp-group product can have any number of rows that is a multiple of eight. So here the tensor cores compute the
+/// transposed product: columns of `b` are the first factor, 64 per instruction, and rows of `a` are the second factor.
+/// `gemm_persistent` divides 4096 rows into 32 bands of 128 rows. Here 4096 rows are divided into 16 bands of tall
+/// tiles (248 rows × 128 columns) and a band of wide tiles (128 rows × 256 columns). So there are 33 tiles per 256
+/// columns, and the product has 528 tiles. These tiles fill four rounds, and each round takes 3 % less time (`Plan`).
 ///
-/// Measured on an H100 with CUDA ports, as times relative to the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for
-/// 4096³ and 1.008 for 2048³.
+/// On an H100, the CUDA port takes 0.974 times as long as the port of `gemm_persistent` for 8192³, 0.989 times for
+/// 4096³ and 1.008 times for 2048³.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -157,7 +157,8 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// The division of a product. Each 256 columns have `tall` rows of two tall tiles, followed by `wide` wide tiles.
+/// The division of a product into tiles. Each group of 256 columns consists of `tall` rows of two tall tiles, followed
+/// by `wide` wide tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     /// The number of rows of a tall tile in groups of eight.
@@ -173,8 +174,8 @@ impl Plan {
     /// for each 4096 rows.
     ///
     /// The host calls this function with the number of multiprocessors, and the kernel with the number of blocks. Both
-    /// get the same plan. If there are fewer blocks than multiprocessors, the chosen plan takes one round for both
-    /// numbers, and the alternative takes at least as long.
+    /// receive the same plan. If there are fewer blocks than multiprocessors, the chosen plan takes one round for both
+    /// numbers, and the alternative plan takes at least as long.
     #[inline(always)]
     pub(super) fn of(m: u32, n: u32, blocks: u32) -> Self {
         let whole = Self::with(WHOLE, m / (WHOLE * 8), m, n);
@@ -198,7 +199,7 @@ impl Plan {
         self.pairs * self.tiles_per_pair()
     }
 
-    /// Returns the number of rounds times the number of rows in a tile. The time of the product is proportional to the
+    /// Returns the number of rounds times the number of rows in a tile. The time of the product is proportional to this
     /// result.
     #[inline(always)]
     fn time(&self, blocks: u32) -> u32 {
@@ -209,7 +210,7 @@ impl Plan {
     /// tiles first.
     #[inline(always)]
     fn tile(&self, index: u32) -> OutputTile {
-        // At least 1, so that the divisions need no check.
+        // At least 1, so that the divisions need no check for zero.
         let tiles_per_band = (BAND_PAIRS * self.tiles_per_pair()).max(1);
         let (band, index) = (index / tiles_per_band, index % tiles_per_band);
         let first_pair = band * BAND_PAIRS;
@@ -294,10 +295,10 @@ pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Starts the products of all stages of a tile, which replace the sums. A wait for the products must follow.
+/// Starts the products of all stages of a tile. The products replace the sums. A wait for the products must follow.
 ///
 /// # Safety
-/// See [`multiply`], for each stage of the tile when the stage is full.
+/// See [`multiply`]. Its requirements must hold for each stage of the tile when the stage is full.
 #[inline(always)]
 unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     sums: &mut [[f32; SUMS]; 2],
@@ -311,7 +312,7 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     [f32; N]: Sums<A>,
 {
     for i in 0..stage_count {
-        // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave it
+        // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full and leave it
         // only when its products have ended.
         unsafe {
             ring.full(position.stage).wait(position.parity);
@@ -325,8 +326,9 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     }
 }
 
-/// Starts the products of a full stage for a consumer's half of a tile in one group, and adds them to the sums. Unless
-/// `is_added`, the first product replaces the sums. In the second array of sums, only the first `N` registers are used.
+/// Starts the products of a full stage for a consumer's half of a tile, as one group. The products are added to the
+/// sums. Unless `is_added`, the first product replaces the sums. In the second array of sums, only the first `N`
+/// registers are used.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
@@ -343,7 +345,7 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usi
     [f32; N]: Sums<A>,
 {
     const { assert!(N <= SUMS) };
-    // The boxes of `a` come first. Each of the two arrays of sums covers 64 columns and 128 rows, or 120. In a wide
+    // The boxes of `a` come first. Each of the two arrays of sums covers 64 columns and 128 or 120 rows. In a wide
     // tile, a consumer computes 128 columns, and both arrays cover the same rows. In a tall tile, a consumer computes
     // 64 columns, and the second array covers the lower rows.
     let (first_b, second_b, second_a) = match tile.is_wide {
@@ -371,7 +373,7 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usi
 pub(super) struct PackedHalf {
     /// The pairs of box 0, then the pairs of boxes 1, 2 and 3.
     pairs: [u32; HALF_BOXES * BOX_PAIRS],
-    /// The tile with the first column of this half.
+    /// The tile, with its first column replaced by the first column of this half.
     tile: OutputTile,
 }
 
@@ -461,8 +463,8 @@ pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
         }
     }
     // SAFETY: the first barrier separates the slot's last copy from the next writes to the slot. The second barrier
-    // separates these writes from the start of the next copy. Each lane passes the address of different 16 bytes of the
-    // box.
+    // separates these writes from the start of the next copy. Each lane passes the address of a different 16 bytes of
+    // the box.
     unsafe {
         barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
         for quarter in 0..4 {

@@ -6,7 +6,7 @@
 //! 128 bytes. Each stage has two mbarriers. A phase of "full" ends when all bytes of the stage have arrived, and a
 //! phase of "empty" ends when all consumers have left the stage ([`Ring`], [`Position`]).
 //!
-//! In the epilogue, the sums of a warp group go from its registers to the product in global memory: directly
+//! In the epilogue, a warp group writes its sums to the product in global memory: directly from registers
 //! ([`store_from_registers`]), or through shared memory with tensor copies ([`store_through_shared`]).
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
@@ -31,7 +31,7 @@ pub(super) struct Ring<const STAGES: u32> {
     stage_bytes: u32,
     /// The number of boxes for the product.
     output_boxes: u32,
-    /// The first stage, as a pointer and as an address of shared memory.
+    /// The first stage, as a pointer and as a shared-memory address.
     pointer: *mut u8,
     address: Shared,
 }
@@ -51,8 +51,8 @@ impl<const STAGES: u32> Ring<STAGES> {
         Self { stage_bytes, output_boxes, pointer, address }
     }
 
-    /// Initializes the mbarriers of all stages: one thread fills a stage, and the stage is empty after `leaves`
-    /// arrivals.
+    /// Initializes the mbarriers of all stages. The mbarrier "full" expects one arrival, from the thread that fills the
+    /// stage. The mbarrier "empty" expects `leaves` arrivals.
     ///
     /// # Safety
     /// The caller must ensure that one thread of the block calls the function once, and that a barrier of the block or
@@ -176,15 +176,15 @@ impl<const STAGES: u32> Position<STAGES> {
 
 /// The number of rows and of columns in a tile of `gemm_wgmma` and `gemm_tma`, which one warp group computes.
 pub(super) const SIDE: u32 = 128;
-/// The number of sums per thread in each half of such a tile's rows.
+/// The number of sums per thread for each half of the rows of such a tile.
 pub(super) const SUMS: usize = 64;
 /// The number of boxes of each factor in a stage for such a tile.
 pub(super) const BOXES: u32 = SIDE / BOX_ROWS;
 /// The number of bytes in a stage for such a tile: boxes of `a`, then boxes of `b`.
 pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
 
-/// Starts the products of a full stage for a tile of `gemm_wgmma` or `gemm_tma` in one group, and adds them to the sums
-/// of both halves of the rows. Unless `is_added`, the first product replaces the sums.
+/// Starts the products of a full stage for a tile of `gemm_wgmma` or `gemm_tma`, as one group. The products are added
+/// to the sums of both halves of the rows. Unless `is_added`, the first product replaces the sums.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
@@ -215,7 +215,7 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
 /// The number of threads in a warp group.
 pub(crate) const WARP_GROUP: u32 = 128;
 
-/// The numbered barrier of the first consumer. The next consumer uses the next barrier. `thread::sync_threads` uses
+/// The number of the first consumer's barrier. The next consumer uses the next number. `thread::sync_threads` uses
 /// number 0.
 pub(crate) const CONSUMER_BARRIER: u32 = 1;
 
@@ -277,7 +277,7 @@ pub(crate) unsafe fn store_from_registers<C: Output, const N: usize>(
 
 /// An element type of the product whose boxes a warp group can write to shared memory.
 pub(super) trait Staged: Output {
-    /// Writes the sums of box number `index`, 64 rows × 128 bytes, with a 128-byte swizzle.
+    /// Writes the sums of box number `index` to a box of 64 rows × 128 bytes with a 128-byte swizzle.
     ///
     /// # Safety
     /// The caller must ensure that all threads of the warp group call the function, and that `to` is a box of shared
@@ -293,7 +293,7 @@ macro_rules! staged_by_stmatrix {
             #[inline(always)]
             unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
                 let (warp, lane) = (thread::thread_idx_x() % WARP_GROUP / 32, thread::thread_idx_x() % 32);
-                // A box has 64 columns: eight groups of 8 columns, each with four sums of a thread.
+                // A box has 64 columns: eight groups of 8 columns. For each group, a thread has four sums.
                 for quarter in 0..4 {
                     let first = (index * 8 + quarter * 2) * 4;
                     let fragments = core::array::from_fn(|i| Self::pair(sums[first + 2 * i], sums[first + 2 * i + 1]));
@@ -313,7 +313,7 @@ impl Staged for f32 {
     #[inline(always)]
     unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
         let (warp, lane) = (thread::thread_idx_x() % WARP_GROUP / 32, thread::thread_idx_x() % 32);
-        // A box has 32 columns: four groups of 8 columns, each with four sums of a thread.
+        // A box has 32 columns: four groups of 8 columns. For each group, a thread has four sums.
         for quarter in 0..4 {
             let first = (index * 4 + quarter) * 4;
             for second_row in 0..2 {
@@ -374,7 +374,7 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
 #[inline(always)]
 pub(super) unsafe fn copy_box<C: Copy>(slot: *mut u8, [row, column]: [u32; 2], output: &OutputMatrix<'_, C>) {
     if !(output.columns * size_of::<C>() as u32).is_multiple_of(16) {
-        // SAFETY: the box is written, and only this warp group writes its elements of the product.
+        // SAFETY: the box has been written, and only this warp group writes the box's elements of the product.
         unsafe { copy_elements(slot.cast(), [row, column], output) };
     } else if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
         // SAFETY: the map describes the product. The box is complete, and it is overwritten only after a wait.

@@ -24,21 +24,22 @@ const CHUNKS: u32 = SIDE * DEPTH / CHUNK;
 ///
 /// In `gemm_mma`, a warp loads a 512-byte fragment with four instructions, and if `b` is row-major, threads join its
 /// pairs. `ldmatrix` loads the whole fragment: each lane provides the address of 16 bytes (8 elements), and the
-/// hardware returns to each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For row-major `b`,
+/// hardware returns four words to each lane. For 16 `mma.sync`, 6 loads are enough instead of 24. For row-major `b`,
 /// `.trans` transposes each 8 × 8 matrix during the load. So for both layouts, a tile is a plain copy of global memory.
 ///
 /// # Bank conflicts
 /// `ldmatrix` takes one wavefront for every eight 16-byte rows (*chunks*) if they are in different banks. The 32 banks
 /// form one line of 128 bytes, 8 chunks. So shared memory is a grid with 8 columns of chunks, and a wavefront serves
-/// one chunk of each column. In a K-major tile of 32 elements per row, a line holds two rows. Then one chunk from each
-/// of 8 rows lies in only two columns, which takes 4 wavefronts.
+/// one chunk of each column. In a K-major tile of 32 elements per row, a line holds two rows. Without padding or a
+/// swizzle, one chunk from each of 8 rows lies in only two columns, so loading the 8 chunks takes 4 wavefronts.
 ///
 /// - *Padding* leaves one chunk free after each row. A row then has 5 chunks, and 8 rows begin in columns 0, 5, 2, 7,
 ///   4, 1, 6 and 3. There are no conflicts, but a tile needs a quarter more memory, which would cost one of the four
 ///   stages of `gemm_cp_async`.
 /// - A *swizzle* needs no additional memory. In line `i`, chunk `j` of a row is stored as chunk `j ^ i % 4` (`j ^ i %
-///   8` if a row fills at least one line). Then the chunks of 8 rows are in four different columns of each half of the
-///   lines, so there are no conflicts. Moving along `k`, or to other rows, takes one exclusive or with a constant.
+///   8` if a row fills at least one line). Then the chunks with the same number in 8 rows are in 8 different columns,
+///   four in each half of a line, so there are no conflicts. Moving an address along `k`, or to other rows, takes one
+///   exclusive or with a constant.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -151,8 +152,9 @@ unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2
     }
 }
 
-/// Loads `N` fragments from a swizzled tile whose rows have `chunks` chunks: 16 · `N` rows of `a` or columns of `b`,
-/// starting at `first`, a multiple of 16. From each row or column, it loads the 16 elements of `step` along `k`.
+/// Loads `N` fragments from a swizzled tile whose rows have `chunks` chunks. The fragments cover 16 · `N` rows of `a`
+/// or columns of `b`, starting at `first`, a multiple of 16. From each row or column, it loads 16 elements along `k`:
+/// slice number `step`.
 ///
 /// With `K_MAJOR`, neighbors in a row of the tile are neighbors along `k`.
 ///

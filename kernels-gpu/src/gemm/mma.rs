@@ -25,13 +25,14 @@ const PAIRS_STRIDE: u32 = SIDE + 8;
 ///
 /// `mma.sync` takes fragments from a warp's registers and adds the 2048 products to 16 × 8 sums. With this instruction,
 /// a multiprocessor of compute capability 8.0 does 1024 multiply-adds per cycle, and a multiprocessor of 9.0 does more.
-/// Their CUDA cores do 64 and 128. What remains to be optimized is how fragments reach the registers.
+/// The CUDA cores of these multiprocessors do only 64 and 128. The next rungs optimize how fragments reach the
+/// registers.
 ///
 /// A block of 8 warps computes 128 × 128 elements of `c`, and each warp computes 64 × 32 of these elements. For 16
 /// elements along `k`, a warp reads 64 rows of `a` and 32 columns of `b` from shared memory, 3 KB. Shared memory
 /// delivers 128 bytes per cycle, so this takes 24 cycles for 16 `mma.sync` (32768 multiply-adds). So these tiles are
-/// close to the limit of shared memory, and larger warp tiles (`gemm_cp_async`) go beyond it. A register holds two
-/// neighbors along `k`, which a lane loads as one word, so 16 `mma.sync` need 24 loads.
+/// close to the limit of shared memory. Larger warp tiles (`gemm_cp_async`) need less of its bandwidth. A register
+/// holds two elements that are neighbors along `k`. A lane loads them as one word, so 16 `mma.sync` need 24 loads.
 ///
 /// # Bank conflicts
 /// Lane `l` reads pair `l % 4` of row `l / 4`, so a warp reads 4 words from each of 8 rows. With 64-byte rows, every
@@ -180,8 +181,8 @@ unsafe fn store_chunks<const K_MAJOR: bool>(tile: *mut u32, [first, second]: [Ch
     }
 }
 
-/// Returns the number of words from one row of `a` or column of `b` to the next in a tile, and from one pair along `k`
-/// to the next.
+/// Returns two strides of a tile in words: from one row of `a` or column of `b` to the next, and from one pair along
+/// `k` to the next.
 const fn strides<const K_MAJOR: bool>() -> [u32; 2] {
     if K_MAJOR { [K_MAJOR_STRIDE, 1] } else { [1, PAIRS_STRIDE] }
 }
@@ -194,7 +195,7 @@ fn first_word<const K_MAJOR: bool>(tile: *const u32, first: u32) -> *const u32 {
 }
 
 /// Loads a fragment: 16 rows of `a` or columns of `b` that start `distance` after the `first` of [`first_word`]. From
-/// each row or column, it loads the 16 elements of `step` along `k`.
+/// each row or column, it loads 16 elements along `k`: slice number `step`.
 ///
 /// # Safety
 /// The caller must ensure that the whole tile has been written, and that the rows or columns are in it.

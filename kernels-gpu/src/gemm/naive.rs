@@ -10,12 +10,12 @@ use crate::tensor_core::{Bf16, Element, F16, Output, Tf32};
 const ROWS: u32 = 8;
 const COLUMNS: u32 = 32;
 
-/// The naive start: a thread multiplies a row of `a` by a column of `b`.
+/// The naive version: a thread multiplies a row of `a` by a column of `b`.
 ///
 /// A thread converts each pair of elements to 32-bit floats and adds their product to its sum. `matmul_naive` does the
-/// same with elements of twice the size. In each step, all lanes of a warp read the same element of `a` (one sector).
-/// If `b` is row-major, the lanes read 32 neighboring elements of `b`: 64 bytes, or two sectors. The number of requests
-/// to the L1 cache limits the speed, because each multiply-add takes two loads.
+/// same with 32-bit elements. In each step, all lanes of a warp read the same element of `a` (one sector). If `b` is
+/// row-major, the lanes read 32 neighboring elements of `b`: 64 bytes, or two sectors. The number of requests to the L1
+/// cache limits the speed, because each multiply-add takes two loads.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -35,7 +35,7 @@ pub unsafe fn gemm_naive<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     k: u32,
 ) {
     let (tid, tile) = (thread::thread_idx_x(), thread::block_idx_x());
-    // At least 1, so that the divisions need no check.
+    // At least 1, so that the divisions need no check for zero.
     let tiles_in_row = n.div_ceil(COLUMNS).max(1);
     let row = tile / tiles_in_row * ROWS + tid / COLUMNS;
     let col = tile % tiles_in_row * COLUMNS + tid % COLUMNS;

@@ -15,20 +15,21 @@ use crate::tensor_core::{BAND, Bf16, F16, Tf32, tile_corner};
 
 /// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// The number of boxes per consumer for the product: one is written while the other is copied.
+/// The number of boxes for the product per consumer: one box is written while the other is copied.
 const SLOTS: u32 = 2;
 
 /// `gemm_warp_specialized` with one block per multiprocessor. Each block computes several tiles, one after another, and
 /// stores them with tensor copies.
 ///
-/// A block of `gemm_warp_specialized` first fills its pipeline. At its end, the tensor cores wait until the sums are
-/// stored, 4 bytes at a time. With only one resident block per multiprocessor, nothing hides these waits.
+/// A block of `gemm_warp_specialized` first fills its pipeline. After the block's last products, the tensor cores wait
+/// until the sums are stored, 4 bytes at a time. With only one resident block per multiprocessor, no other block hides
+/// these waits.
 ///
 /// Here the grid has one block per multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks` and
 /// so on. The producer continues with the next tile at once, so the stages are full when the consumers start the next
-/// tile. The consumers pack the sums and store them with `stmatrix` to boxes without bank conflicts. The TMA copies the
-/// boxes to the product in whole 128-byte rows while the next products run (`store_through_shared`). Tiles are numbered
-/// in bands of eight rows (`tile_corner`), so that the tiles of a round share data in the L2 cache.
+/// tile. The consumers pack the sums and store them in boxes with `stmatrix`, without bank conflicts. The TMA copies
+/// the boxes to the product in whole 128-byte rows while the next products run (`store_through_shared`). Tiles are
+/// numbered in bands of eight rows (`tile_corner`), so that the tiles of a round share data in the L2 cache.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -92,7 +93,7 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
     let mut sums = [0.0; SUMS];
     while tile < tiles {
         for i in 0..stage_count {
-            // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave
+            // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full and leave
             // it only when its products have ended.
             unsafe {
                 ring.full(position.stage).wait(position.parity);
@@ -104,7 +105,7 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
             }
             position.advance();
         }
-        // The next tile is computed while the last products run.
+        // The tile's corner is computed while the last products run.
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
         // SAFETY: all threads of the warp group reach this code. Only this warp group writes these rows of the tile and
         // these boxes.

@@ -22,14 +22,14 @@ const NARROW: u32 = 128;
 /// The number of stages that fit into shared memory for each tile width.
 const WIDE_STAGES: u32 = 5;
 const NARROW_STAGES: u32 = 6;
-/// The number of boxes for the product: one per consumer is enough, because the consumer stores while the other
+/// The number of boxes for the product: one per consumer is enough, because a consumer stores its tile while the other
 /// consumer multiplies.
 const OUTPUT_BOXES: u32 = CONSUMERS;
 /// A thread's sums for half of the rows of a wide or narrow tile.
 pub(super) type WideSums = [f32; WIDE as usize / 2];
 pub(super) type NarrowSums = [f32; NARROW as usize / 2];
 /// The number of registers per thread: 24 + 2 · 240 = 3 · 168, as in `gemm_warp_specialized`. A consumer needs more
-/// registers than in that rung, because it has two descriptors of `a` and up to 192 sums.
+/// registers here than in that rung, because it has two descriptors of `a` and up to 192 sums.
 const PRODUCER_REGISTERS: u32 = 24;
 const CONSUMER_REGISTERS: u32 = 240;
 /// The numbered barrier at which the first consumer waits until it may multiply. The second consumer uses the next
@@ -50,14 +50,14 @@ pub(super) const SHARED_BYTES: u32 = {
 
 /// `gemm_persistent` with a separate tile for each consumer. The consumers multiply alternately.
 ///
-/// In `gemm_persistent`, both consumers multiply for the same tile, and both pack and store their sums at the same
-/// time. The tensor cores idle for 2500 to 2900 cycles between the last product of a tile and the first product of the
-/// next tile. If k is 1024, this is a seventh of the time.
+/// In `gemm_persistent`, both consumers work on the same tile, and both pack and store their sums at the same time. The
+/// tensor cores idle for 2500 to 2900 cycles between the last product of a tile and the first product of the next tile.
+/// If k is 1024, this is a seventh of the time.
 ///
 /// Here each consumer computes whole tiles of 128 rows ("ping-pong", as in CUTLASS). When a consumer has started the
-/// last products of its tile, it lets the other consumer begin, and stores its sums while the other consumer
-/// multiplies. This order has a second purpose. A thread that waits for a stage knows the phase only by its parity. So
-/// the thread must not begin to wait while the stage still lags by more than one phase.
+/// last products of its tile, it lets the other consumer begin. It stores its sums while the other consumer multiplies.
+/// The alternation has a second purpose. A thread that waits for a stage identifies the stage's phase only by its
+/// parity. So the thread must not begin to wait while the stage still lags by more than one phase.
 ///
 /// Per cycle of its products, a tile with 192 columns needs 53 bytes from the L2 cache, and a tile with 128 columns
 /// needs 64. The kernel uses narrow tiles only if the product ends sooner with them, because more multiprocessors are
@@ -97,8 +97,8 @@ pub unsafe fn gemm_ping_pong<A, C, const COLUMN_MAJOR: bool>(
 /// copy.
 ///
 /// # Safety
-/// The requirements of [`gemm`](super) hold when `wait_for_factors` has returned. All threads of the block call the
-/// function, and the block has [`SHARED_BYTES`] of dynamic shared memory.
+/// The requirements of [`gemm`](super) must hold when `wait_for_factors` has returned. All threads of the block call
+/// the function, and the block has [`SHARED_BYTES`] of dynamic shared memory.
 #[inline(always)]
 pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     factors: [&TensorMap; 2],
@@ -133,7 +133,7 @@ pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: b
     }
 }
 
-/// Computes the block's tiles of `COLUMNS` columns. A thread has `N` sums in each half of a tile's rows, and each of
+/// Computes the block's tiles of `COLUMNS` columns. A thread has `N` sums for each half of a tile's rows, and each of
 /// `STAGES` stages has `B_BOXES` boxes of `b`.
 ///
 /// # Safety
@@ -233,7 +233,7 @@ unsafe fn alternate<
             }
             position.advance();
         }
-        // The next tile is computed while the last products run.
+        // The tile's corner is computed while the last products run.
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
         for (half, sums) in sums.iter_mut().enumerate() {
             // SAFETY: all threads of the warp group reach this code. Only this warp group writes this tile and this
@@ -256,8 +256,8 @@ unsafe fn alternate<
     }
 }
 
-/// Returns whether wide tiles are faster for this number of blocks. The block with the most columns decides: it must
-/// have fewer columns with wide tiles than with narrow tiles, whose products take 4 % longer.
+/// Returns whether wide tiles are faster for this number of blocks. The block with the most columns decides. With wide
+/// tiles, it may have up to 4 % more columns, because products of narrow tiles take 4 % longer per column.
 ///
 /// The host calls this function with the number of multiprocessors, and the kernel with the number of blocks. If there
 /// are fewer blocks than multiprocessors, each block has at most one tile of the chosen width, and the result is the
@@ -268,7 +268,7 @@ const fn is_wide(m: u32, n: u32, blocks: u32) -> bool {
 
 /// Returns the number of columns that the block with the most tiles has to multiply.
 const fn most_columns(m: u32, n: u32, columns: u32, blocks: u32) -> u64 {
-    // At least 1, so that the division needs no check.
+    // At least 1, so that the division needs no check for zero.
     let blocks = if blocks == 0 { 1 } else { blocks };
     count_tiles(m, n, columns).div_ceil(blocks) as u64 * columns as u64
 }

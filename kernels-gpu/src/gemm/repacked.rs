@@ -20,17 +20,17 @@ const WARPS: u32 = 384 / 32;
 /// The number of elements in 16 bytes.
 const CHUNK: u32 = 8;
 
-/// The words of the workspace: the number of groups of rows that blocks have taken, the number of groups that have been
-/// copied, and the number of blocks that are done.
+/// The words of the workspace: the number of row groups that blocks have taken, the number of copied row groups, and
+/// the number of blocks that are done.
 const TAKEN: usize = 0;
 const COPIED: usize = 1;
 const DONE: usize = 2;
 
 /// `gemm_ping_pong`, after a copy of each factor that no tensor map can describe.
 ///
-/// A tensor map requires rows that are a multiple of 16 bytes. For other factors, only the rungs that compute addresses
-/// remain (`gemm_small_blocks`, `gemm_wgmma`). For 1000 × 1100 × 1301, these rungs take three times as long as
-/// `gemm_ping_pong` takes for 1000 × 1104 × 1304.
+/// A tensor map requires the length of a row to be a multiple of 16 bytes. For other factors, only the rungs that
+/// compute addresses remain (`gemm_small_blocks`, `gemm_wgmma`). For 1000 × 1100 × 1301, these rungs take three times
+/// as long as `gemm_ping_pong` takes for 1000 × 1104 × 1304.
 ///
 /// Here the kernel first copies such a factor to memory where each row is padded with zeros to the next multiple of 16
 /// bytes. The copy reads and writes only 2 bytes per element of the factor, and each element is used in `m` or `n`
@@ -103,7 +103,7 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Takes groups of rows of both factors from a counter and copies them, until no group remains.
+/// Takes groups of rows of both factors from a counter until no group remains, and copies each group.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the block call the function, and that the factors and the memory for

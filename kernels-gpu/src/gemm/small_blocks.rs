@@ -13,10 +13,10 @@ use crate::tensor_core::{Bf16, F16, Output};
 /// such tiles, for 132 multiprocessors. With 64 × 128 elements per block, the product has 144 tiles. For larger
 /// products, two or three blocks fit on a multiprocessor, so one block computes while another waits.
 ///
-/// The cost: for its 32 × 32 elements, each warp reads 2 KB of fragments from shared memory for 8 `mma.sync`. These
-/// reads take 16 cycles of a multiprocessor's shared memory for 8 cycles of its tensor cores. Every element of `a` and
-/// `b` is read from global memory twice as often. So this rung is for small products, and for all products with rows
-/// that no tensor map can describe.
+/// The cost is more memory traffic. For its 32 × 32 elements, each warp reads 2 KB of fragments from shared memory for
+/// 8 `mma.sync`. These reads take 16 cycles of a multiprocessor's shared memory for 8 cycles of its tensor cores. Every
+/// element of `a` and `b` is read from global memory twice as often. So this rung is for small products, and for all
+/// products with rows that no tensor map can describe.
 ///
 /// # Safety
 /// See [`gemm`](super).

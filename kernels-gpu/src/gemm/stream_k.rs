@@ -19,31 +19,31 @@ use crate::tensor_core::{BAND, Bf16, load, store, tile_corner};
 
 /// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// The number of boxes per consumer for the product: one is written while the other is copied.
+/// The number of boxes for the product per consumer: one box is written while the other is copied.
 const SLOTS: u32 = 2;
 /// The cost of handing sums over to another block, as the number of stages that take the same time.
 const HANDOVER_STAGES: u32 = 12;
 
 /// `gemm_persistent`, but the tiles that do not fill a round are divided along k.
 ///
-/// 8192 × 8192 elements are 2048 tiles of 128 × 256. 132 multiprocessors compute these tiles in 15.5 rounds: in the
-/// last round, `gemm_persistent` leaves 64 multiprocessors idle while one tile is computed, 3 % of the total time. With
-/// slightly more than 16 rounds, the loss would be 6 %.
+/// A product of 8192 × 8192 elements has 2048 tiles of 128 × 256, which are 15.5 rounds of 132 multiprocessors. In the
+/// last round, `gemm_persistent` leaves 64 multiprocessors idle while the other 68 compute a tile, which wastes 3 % of
+/// the total time. With slightly more than 16 rounds, the loss would be 6 %.
 ///
 /// Here the tiles beyond the whole rounds come first, as one sequence of stages that all blocks share evenly
 /// ("stream-K": Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense
 /// Matrix-Matrix Multiplication on the GPU*, 2023). A block's share can begin inside one tile and end inside another.
 /// If a block computes some of a tile's stages, but not the last stage, it hands its sums over through memory. The
 /// block with the last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block
-/// processes its share from the end to the beginning, so it hands over first and waits last. The block waits only for
-/// blocks with smaller numbers, which were launched earlier.
+/// processes its share from the end to the beginning, so it hands its sums over first and waits for other sums last.
+/// The block waits only for blocks with smaller numbers, which were launched earlier.
 ///
-/// Handing sums over takes a few microseconds. Tiles are not divided if the idle multiprocessors of the last round
-/// would cost less, or if there is no whole round.
+/// Handing sums over takes a few microseconds. Tiles are not divided if idle multiprocessors in the last round would
+/// cost less than the handover, or if there is no whole round.
 ///
 /// # Safety
-/// See [`gemm`](super). For each consumer of each block, `workspace` points to a zero word and `parts` to 64 × 256
-/// elements. All blocks of the grid run at the same time.
+/// See [`gemm`](super). `workspace` holds a zero word for each consumer of each block, and `parts` holds 64 × 256
+/// elements for each consumer of each block. All blocks of the grid run at the same time.
 #[rung(
     after = gemm_persistent,
     lesson = "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
@@ -106,7 +106,7 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
     let mut sums = [0.0; SUMS];
     while let Some(Piece { tile, first, end }) = pieces.next() {
         for i in 0..end - first {
-            // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave
+            // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full and leave
             // it only when its products have ended.
             unsafe {
                 ring.full(position.stage).wait(position.parity);
@@ -161,7 +161,7 @@ struct Division {
     divided: u32,
 }
 
-/// Returns the number of blocks of the grid, and a number that the compiler knows not to be 0.
+/// Returns the number of blocks of the grid, in a form that the compiler knows not to be 0.
 #[inline(always)]
 fn blocks() -> u32 {
     thread::grid_dim_x().max(1)
@@ -172,7 +172,8 @@ impl Division {
     fn new(tiles: u32, depth: u32) -> Self {
         let blocks = blocks();
         let leftover = tiles % blocks;
-        // Dividing the last tiles saves the time of the idle blocks, spread over all blocks.
+        // `gain` is the number of stages for which blocks would be idle, summed over all blocks. Dividing the last
+        // tiles saves `gain / blocks` stages.
         let gain = (blocks - leftover) * depth;
         let divided = if tiles > blocks && leftover > 0 && gain > HANDOVER_STAGES * blocks { leftover } else { 0 };
         Self { tiles, depth: depth.max(1), divided }
@@ -264,7 +265,8 @@ impl Handover {
         }
     }
 
-    /// Adds the sums of the blocks before `block`, which have the first `stages` stages of its tile.
+    /// Adds the sums of the blocks before `block`. These blocks multiplied the first `stages` stages of this block's
+    /// tile.
     ///
     /// # Safety
     /// See [`Handover::take`], for each of these blocks.
@@ -273,7 +275,7 @@ impl Handover {
         let (mut other, mut missing) = (block, stages);
         while missing > 0 {
             other -= 1;
-            // Some blocks may have no stages.
+            // Some blocks may have an empty share.
             let stages = (division.start(other + 1) - division.start(other)).min(missing);
             if stages > 0 {
                 // SAFETY: the called functions have the same requirements as this function.

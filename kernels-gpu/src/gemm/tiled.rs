@@ -25,7 +25,7 @@ const TILE_FLOATS: usize = (DEPTH * STRIDE) as usize;
 /// 16 floats from shared memory for 64 multiply-adds, with four 16-byte reads.
 ///
 /// Elements are converted when they are stored in the tiles, once for 128 uses. So the tiles hold 32-bit floats, and
-/// the inner loop is the same as in a product of floats: narrow elements only reduce global memory traffic. The CUDA
+/// the inner loop is the same as in a product of floats. Narrow elements only reduce global memory traffic. The CUDA
 /// cores of a multiprocessor do 128 multiply-adds per cycle. Its tensor cores, which the next rungs use, do 2048.
 ///
 /// # Safety
@@ -53,8 +53,8 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let tid = thread::thread_idx_x();
     let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
-    // A thread's eight rows are four neighbors, and the four neighbors half a tile further down. The same applies to
-    // its columns.
+    // A thread's eight rows are four neighboring rows and the four rows half a tile further down. Its eight columns
+    // follow the same pattern.
     let (thread_row, thread_col) = (tid / 16 * 4, tid % 16 * 4);
     let offset = |i: usize| i as u32 / 4 * (SIDE / 2) + i as u32 % 4;
 
@@ -94,7 +94,7 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Returns, for element `step` along `k`, four neighbors in a tile and the four neighbors half a tile further on.
+/// Returns, for element `step` along `k`, four neighboring floats of a tile and the four floats half a tile further on.
 ///
 /// # Safety
 /// The caller must ensure that the whole tile has been written, that `step` < `DEPTH`, and that `first` is a multiple

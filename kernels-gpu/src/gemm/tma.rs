@@ -15,15 +15,15 @@ const STAGES: u32 = 3;
 /// A warp group computes a 128 × 128 tile from stages that tensor copies fill. The warp group's first thread starts the
 /// copies.
 ///
-/// In `gemm_wgmma`, the 128 threads compute 2048 addresses for each stage, check each address against the edges, and
-/// issue the copies. These steps take about thirty instructions per thread for every four products, which keep the
-/// tensor cores busy for 512 cycles.
+/// In `gemm_wgmma`, the 128 threads compute 2048 addresses for each stage, check each address against the bounds of the
+/// matrix, and issue the copies. These steps take about thirty instructions per thread for every four products. Four
+/// products keep the tensor cores busy for 512 cycles.
 ///
 /// Hopper has a copy engine in each multiprocessor, the Tensor Memory Accelerator (TMA). The host describes both
-/// factors with tensor maps, and one thread passes the corner of a box. The TMA computes the addresses, fills in zeros
-/// at the edges, and writes the box with the swizzle that the tensor cores expect. The TMA reports arrived bytes to an
-/// `mbarrier` in shared memory, at which all threads wait. Two blocks share a multiprocessor: while one waits, the
-/// other multiplies.
+/// factors with tensor maps, and one thread passes the corner of a box to the TMA. The TMA computes the addresses,
+/// fills in zeros outside the matrix, and writes the box with the swizzle that the tensor cores expect. The TMA reports
+/// arrived bytes to an `mbarrier` in shared memory, at which all threads wait. Two blocks share a multiprocessor: while
+/// one waits, the other multiplies.
 ///
 /// # Safety
 /// See [`gemm`](super).
@@ -52,8 +52,8 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
     let (row, column) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
     let fill = |index: u32, stage: u32| {
         let corner = [row, column, index * depth::<A>()];
-        // SAFETY: one thread calls `fill`, for a stage that is empty: the stage is unused, or all threads have reached
-        // a barrier after the stage's products ended.
+        // SAFETY: one thread calls `fill`, for an empty stage. The stage is unused, or all threads have reached a
+        // barrier after the stage's products ended.
         unsafe { ring.fill::<COLUMN_MAJOR, BOXES, BOXES>(stage, [a_map, b_map], corner) };
     };
 

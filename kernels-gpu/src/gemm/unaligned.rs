@@ -20,7 +20,7 @@ const THREADS: u32 = WARP_ROWS * WARP_COLUMNS * 32;
 const DEPTH: u32 = 32;
 /// The number of elements in 16 bytes.
 pub(super) const CHUNK: u32 = 8;
-/// The number of bytes in shared memory from one chunk of a thread to its next chunk: one chunk for each thread of the
+/// The number of bytes in shared memory from one of a thread's chunks to the next: one chunk for each thread of the
 /// block.
 const STEP_BYTES: u32 = THREADS * 16;
 /// The number of stages in shared memory, as in `gemm_cp_async`.
@@ -30,9 +30,9 @@ const ROW_BYTES: u32 = DEPTH * 2 + 16;
 
 /// `gemm_cp_async` for rows of any length. Copies begin early, at a multiple of 16 bytes, and threads realign the data.
 ///
-/// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of the size. Rows with an odd number of
-/// elements can begin at any multiple of 2 bytes. `gemm_cp_async` does not accept such rows. Here the alignment of the
-/// rows selects one of three methods:
+/// `cp.async` copies 16, 8 or 4 bytes, and the source and destination addresses must be multiples of this size. Rows
+/// with an odd number of elements can begin at any multiple of 2 bytes. `gemm_cp_async` does not accept such rows. Here
+/// the alignment of the rows selects one of three methods:
 ///
 /// - 16 bytes: one copy per chunk, as in `gemm_cp_async`.
 /// - 8 bytes: two copies of 8 bytes per chunk.
@@ -114,8 +114,8 @@ pub(super) unsafe fn multiply_tile<
     }
 }
 
-/// The pipeline of `gemm_cp_async`, with two changes: the copies depend on the alignment, and realignment follows
-/// `wait`.
+/// The pipeline of `gemm_cp_async`, with two changes: the copies depend on the alignment, and threads realign the
+/// chunks after `wait`.
 ///
 /// # Safety
 /// See [`multiply_tile`]. Rows of `a` and `b` begin at multiples of `ALIGNMENT` bytes.
@@ -278,7 +278,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
     /// Starts the copies of this thread's chunks of the tile of `step`, which is inside the matrix.
     ///
     /// # Safety
-    /// See [`copy`](Self::copy), with rows that begin at multiples of 16 bytes.
+    /// See [`copy`](Self::copy). In addition, rows must begin at multiples of 16 bytes.
     #[inline(always)]
     unsafe fn copy_whole(&self, step: u32, tile: *mut u8) {
         let offset = if K_MAJOR { step * DEPTH } else { step * DEPTH * self.columns };
@@ -312,7 +312,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
         let (first, shared) = (self.first_chunk(tile), Shared::of(self.first_chunk(tile)));
         if ALIGNMENT == 16 || self.alignment == 16 {
             for i in 0..opaque(self.count) {
-                // SAFETY: rows are multiples of 16 bytes, so a chunk is either entirely in the matrix or not at all.
+                // SAFETY: rows are multiples of 16 bytes, so a chunk is entirely inside or entirely outside the matrix.
                 unsafe { copy_four(shared.byte_add(i * STEP_BYTES), from(i).cast(), left(i) > 0) };
             }
             return;
@@ -324,8 +324,8 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
                 for half in [0, CHUNK / 2] {
                     let to = shared.byte_add(i * STEP_BYTES + half * 2);
                     let from = from(i).wrapping_add(half as usize);
-                    // SAFETY: rows are multiples of 8 bytes, so half a chunk is either entirely in the matrix or not at
-                    // all.
+                    // SAFETY: rows are multiples of 8 bytes, so half a chunk is entirely inside or entirely outside the
+                    // matrix.
                     unsafe { copy_two(to, from.cast(), left(i) > half as i32) };
                 }
             }
@@ -376,8 +376,8 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
 
 /// Starts a 16-byte copy from a row that has `bytes` bytes left at `from`. The remaining bytes become 0.
 ///
-/// A copy reads 16 bytes even if fewer are needed, but there may be no memory after the end of the last row. So the end
-/// of the last row is copied with loads and stores.
+/// A copy reads 16 bytes even if fewer are needed, but memory may end at the end of the last row. So the end of the
+/// last row is copied with loads and stores.
 ///
 /// # Safety
 /// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last row of the

@@ -95,7 +95,7 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
     let consumer = warp_group - 1;
     let mut sums = [0.0; SUMS];
     for i in 0..stage_count {
-        // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave it
+        // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full and leave it
         // only when its products have ended.
         unsafe {
             ring.full(position.stage).wait(position.parity);
@@ -114,8 +114,8 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Starts the products of a full stage for a consumer's 64 rows in one group, and adds them to the sums. Unless
-/// `is_added`, the first product replaces the sums.
+/// Starts the products of a full stage for a consumer's 64 rows, as one group. The products are added to the sums.
+/// Unless `is_added`, the first product replaces the sums.
 ///
 /// # Safety
 /// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread

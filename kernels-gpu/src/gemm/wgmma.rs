@@ -18,11 +18,11 @@ const CHUNK: u32 = 16;
 
 /// A warp group computes a 128 × 128 tile from stages that 16-byte asynchronous copies fill.
 ///
-/// In `gemm_cp_async`, each warp loads fragments into registers before it multiplies: 12 KB of shared memory for 64 ×
-/// 32 elements of the product and 64 elements along k. Neighboring warps load the same rows of `a` again. On Hopper,
-/// this method reaches about 60 % of the tensor cores' peak.
+/// In `gemm_cp_async`, each warp loads fragments into registers before it multiplies. For 64 × 64 elements of the
+/// product and 64 elements along k, a warp reads 16 KB of shared memory. Neighboring warps load the same rows of `a`
+/// again. On Hopper, this method reaches about 60 % of the tensor cores' peak.
 ///
-/// `wgmma` takes descriptors of whole tiles instead. Four warps, a warp group, multiply 64 × 16 by 16 × 128 elements
+/// `wgmma` takes descriptors of whole tiles instead. A warp group (four warps) multiplies 64 × 16 by 16 × 128 elements
 /// with one instruction, and no fragment passes through a register (`multiply` in `hopper.rs`). The tiles must have the
 /// layout that the hardware reads: boxes with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row
 /// `r` is at `c ^ r % 8`, so chunks with the same number in eight rows are in different banks. The copies are 16-byte
@@ -77,7 +77,8 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
         // SAFETY: the stage is full, because every thread has waited for its copies before the barrier. The stage is
         // filled again only after the next barrier, which follows the wait for these products.
         unsafe { multiply::<A, COLUMN_MAJOR>(&mut sums, first_stage.byte_add(used * STAGE_BYTES), i > 0) };
-        // If there is no next stage, this group of copies is empty, so that the number of groups stays correct.
+        // If there is no next stage, this group of copies is empty, so that the number of groups in flight stays
+        // constant.
         if i + STAGES - 1 < stage_count {
             fill(i + STAGES - 1, filled);
         }

@@ -1,4 +1,4 @@
-//! Aggregation: a register counts equal bytes before their sum goes to shared memory.
+//! Aggregation: a register counts equal bytes before their count is added in shared memory.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
@@ -16,12 +16,12 @@ const ITEMS: u32 = 16;
 /// follows, the thread adds the count to the block's copy of the counters.
 ///
 /// If one value dominates, most additions disappear, and so does the contention for its counter. If all values are
-/// equally likely, there are few runs, and the search for runs costs a little. But from compute capability 8.0 on, the
-/// previous rung has no contention either: the hardware counts the lanes that add 1 to a word, and adds the count once
-/// (`ATOMS.POPC.INC`). It does so only for additions of 1, and the counts of runs are larger. For 2^28 constant bytes,
-/// an H100 80GB HBM3 takes 418 µs with runs and 401 µs without. A run consists of bytes that the same thread reads,
-/// which are `BLOCK` bytes apart. (Section 6.4, the entry "privatization", which refers to a later chapter for the
-/// kernel.)
+/// equally likely, few runs are longer than one byte, and the search for runs costs a little. But from compute
+/// capability 8.0 on, the previous rung has no such contention: the hardware counts the lanes that add 1 to a word, and
+/// adds the count once (`ATOMS.POPC.INC`). The hardware does so only for additions of 1, not for the larger counts of
+/// runs. For 2^28 constant bytes, an H100 80GB HBM3 takes 418 µs with runs and 401 µs without. A run consists of bytes
+/// that the same thread reads, which are `BLOCK` bytes apart. (Section 6.4, the entry "privatization", which refers to
+/// a later chapter for the kernel.)
 ///
 /// # Safety
 /// See [`histogram`](super).
@@ -68,7 +68,7 @@ pub unsafe fn histogram_aggregated<const BLOCK: u32>(input: *const u8, bins: *mu
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A counter of 0 needs no atomic.
+        // A counter of 0 needs no atomic addition.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

@@ -12,8 +12,9 @@ use super::BINS;
 /// Each block counts in shared memory and finally adds its 256 counters to the global counters.
 ///
 /// Only threads of the same block contend for a counter. The counters are on the multiprocessor, so an atomic operation
-/// takes a few cycles. In global memory, it needs a trip to the L2 cache and back. But with one byte per thread, a
-/// block of 256 threads writes up to 256 counters for 256 bytes. (Section 6.4, the entry "privatization".)
+/// takes a few cycles. An atomic operation in global memory needs a trip to the L2 cache and back. But with one byte
+/// per thread, a block of 256 threads performs up to 256 global additions for only 256 bytes. (Section 6.4, the entry
+/// "privatization".)
 ///
 /// # Safety
 /// See [`histogram`](super).
@@ -48,7 +49,7 @@ pub unsafe fn histogram_private<const BLOCK: u32>(input: *const u8, bins: *mut u
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A counter of 0 needs no atomic.
+        // A counter of 0 needs no atomic addition.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

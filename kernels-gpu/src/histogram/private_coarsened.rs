@@ -53,7 +53,7 @@ pub unsafe fn histogram_private_coarsened<const BLOCK: u32>(input: *const u8, bi
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A counter of 0 needs no atomic.
+        // A counter of 0 needs no atomic addition.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

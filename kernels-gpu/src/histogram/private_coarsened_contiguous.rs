@@ -9,16 +9,16 @@ use rung::rung;
 
 use super::BINS;
 
-/// The number of bytes per thread. With 16, a block of 256 threads adds to one global counter per 16 bytes of input.
-/// With more bytes per thread, small inputs would have too few blocks.
+/// The number of bytes per thread. With 16 bytes, a block of 256 threads adds to one global counter per 16 bytes of
+/// input. With more bytes per thread, small inputs would have too few blocks.
 const ITEMS: u32 = 16;
 
-/// `histogram_private` with 16 bytes per thread. There are a sixteenth of the blocks, and therefore a sixteenth of the
-/// copies that blocks zero and add to the global counters.
+/// `histogram_private` with 16 bytes per thread. The grid has a sixteenth of the blocks, so only a sixteenth of the
+/// copies have to be zeroed and added to the global counters.
 ///
 /// A thread's bytes are contiguous, which is the usual division of work on a CPU. But here, in each step, the 32
-/// threads of a warp read bytes that are 16 apart. So each step touches 16 sectors instead of one, and each sector is
-/// read in 16 steps. (Section 6.4, the entry "thread coarsening".)
+/// threads of a warp read bytes that are 16 bytes apart. So each step touches 16 sectors instead of one, and each
+/// sector is read in 16 steps. (Section 6.4, the entry "thread coarsening".)
 ///
 /// # Safety
 /// See [`histogram`](super).
@@ -56,7 +56,7 @@ pub unsafe fn histogram_private_coarsened_contiguous<const BLOCK: u32>(input: *c
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A counter of 0 needs no atomic.
+        // A counter of 0 needs no atomic addition.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

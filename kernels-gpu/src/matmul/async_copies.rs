@@ -22,11 +22,11 @@ const COLS: u32 = 256;
 /// `matmul_large_register_tile` with three stages of asynchronous copies.
 ///
 /// In `matmul_large_register_tile`, a block waits for global memory once for each pair of tiles. A multiprocessor with
-/// one block does nothing else during this wait. Here shared memory has three stages, each with a pair of tiles. A copy
-/// from global to shared memory bypasses the registers ([`cp_async`]): a thread starts the copy and continues. While a
-/// block multiplies one stage, the copies to the next two stages are in flight. One barrier for each pair of tiles is
-/// enough: after the barrier, the pair has arrived for all threads, and no thread still reads the stage that is
-/// overwritten next.
+/// only one block does nothing else during this wait. Here shared memory has three stages, each with a pair of tiles. A
+/// copy from global to shared memory bypasses the registers ([`cp_async`]): a thread starts the copy and continues.
+/// While a block multiplies one stage, the copies to the next two stages are in flight. One barrier for each pair of
+/// tiles is enough: after the barrier, all threads' copies of the pair have arrived, and no thread still reads the
+/// stage that is overwritten next.
 ///
 /// Elements are copied one by one, so every shape uses the same code.
 ///
@@ -49,7 +49,8 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. For a row or
-    // column outside a matrix, the thread copies the last row or column instead, whose products are not written to `c`.
+    // column outside a matrix, the thread copies the last row or column instead. The products of these duplicates are
+    // not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);
@@ -61,14 +62,14 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
-                // arrived.
+                // SAFETY: the element is in `a` if its column exists. No thread accesses the target word before the
+                // copy has arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             for row in 0..DEPTH {
                 let to = b_words.byte_add(stage + row * COLS * 4);
-                // SAFETY: the element is in `b` if its row exists. No thread accesses its word before the copy has
-                // arrived.
+                // SAFETY: the element is in `b` if its row exists. No thread accesses the target word before the copy
+                // has arrived.
                 unsafe { copy_one(to, b.wrapping_add((row * n + b_col) as usize), first + row < k) };
             }
         }
@@ -80,8 +81,9 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
         cp_async::commit();
     }
     for pair in 0..k.div_ceil(DEPTH) {
-        // All copy groups except the last have arrived: this thread's copies of this pair, and after the barrier, the
-        // copies of all threads. The barrier also follows the last read of the stage that is overwritten next.
+        // All copy groups except the last have arrived. So this thread's copies of this pair have arrived, and after
+        // the barrier, so have the copies of all threads. The barrier also follows the last read of the stage that is
+        // overwritten next.
         cp_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         start_copies(pair + STAGES - 1);

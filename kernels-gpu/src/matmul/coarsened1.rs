@@ -8,7 +8,7 @@ use rung::rung;
 /// The number of neighboring tiles of `c` that a block computes.
 const COARSE: u32 = 1;
 
-/// A block computes `COARSE` neighboring tiles of `c`. For each step, it loads a tile of `a` once, and then, one after
+/// A block computes `COARSE` neighboring tiles of `c`. In each step, it loads one tile of `a`. Then it loads, one after
 /// another, the tiles of `b` by which it multiplies this tile.
 ///
 /// With one tile, the work is the same as in `matmul_tiled`. The rung shows the cost of the loop over tiles.
@@ -41,7 +41,7 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let block_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
     let (row, col) = (block_row * SIDE + thread_row, thread::block_idx_x() * SIDE * COARSE + thread_col);
     let word = (thread_row * SIDE + thread_col) as usize;
-    // Returns whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
+    // Returns whether this thread's column of a tile exists. The tiles are at constant distances from one address.
     let exists = |tile: usize| tile as u32 * SIDE < n.saturating_sub(col);
 
     let mut sums = [0.0; COARSE as usize];
@@ -73,7 +73,7 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
             unsafe {
                 core::arch::asm!("// {}", inout(reg32) * sum, options(nomem, nostack, preserves_flags));
             }
-            // The next step overwrites the tiles, so all threads must have read them before.
+            // The next step overwrites the tiles, so all threads must first finish reading them.
             thread::sync_threads();
         }
     }

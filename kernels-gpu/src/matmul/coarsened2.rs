@@ -42,7 +42,7 @@ pub unsafe fn matmul_coarsened2<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let block_row = thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y();
     let (row, col) = (block_row * SIDE + thread_row, thread::block_idx_x() * SIDE * COARSE + thread_col);
     let word = (thread_row * SIDE + thread_col) as usize;
-    // Returns whether this thread's column of a tile exists. The tiles lie at constant distances from one address.
+    // Returns whether this thread's column of a tile exists. The tiles are at constant distances from one address.
     let exists = |tile: usize| tile as u32 * SIDE < n.saturating_sub(col);
 
     let mut sums = [0.0; COARSE as usize];
@@ -71,7 +71,7 @@ pub unsafe fn matmul_coarsened2<const BLOCK_X: u32, const BLOCK_Y: u32>(
             unsafe {
                 core::arch::asm!("// {}", inout(reg32) * sum, options(nomem, nostack, preserves_flags));
             }
-            // The next step overwrites the tiles, so all threads must have read them before.
+            // The next step overwrites the tiles, so all threads must first finish reading them.
             thread::sync_threads();
         }
     }

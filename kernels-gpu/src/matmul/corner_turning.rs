@@ -1,4 +1,4 @@
-//! Corner turning: a tile of a column-major matrix is loaded with coalesced reads and transposed while it is stored.
+//! Corner turning: a tile of a column-major matrix is loaded with coalesced reads and transposed when it is stored.
 
 use core::mem::MaybeUninit;
 
@@ -10,7 +10,8 @@ use rung::rung;
 ///
 /// Neighboring threads read neighboring elements of a column of `b`, so the reads are coalesced. The threads write the
 /// elements to a column of the tile, whose rows are padded to avoid bank conflicts. The rest of the kernel is the same
-/// as `matmul_tiled`: the order of `b` in memory no longer costs anything. (Section 6.1, corner turning, figure 6.4.)
+/// as `matmul_tiled`, so the order of `b` in memory no longer costs anything. (Section 6.1, corner turning, figure
+/// 6.4.)
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -65,7 +66,7 @@ pub unsafe fn matmul_corner_turning<const BLOCK_X: u32, const BLOCK_Y: u32>(
                 sum = GpuFloat::mul_add(x, y, sum);
             }
         }
-        // The next step overwrites the tiles, so all threads must have read them before.
+        // The next step overwrites the tiles, so all threads must first finish reading them.
         thread::sync_threads();
     }
     if row < m && col < n {

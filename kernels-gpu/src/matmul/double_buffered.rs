@@ -22,10 +22,10 @@ const COLS: u32 = 256;
 /// `matmul_async_copies` with two sets of fragments.
 ///
 /// In `matmul_async_copies`, each step begins with six wide reads of shared memory, and the first multiplication waits
-/// for these reads. The wait takes about 30 cycles for each 128 multiplications of a warp, and during the wait a
-/// scheduler has only one other warp to issue from. Here a thread holds the fragments of two steps in registers. The
-/// thread reads the fragments of step i + 1 before it multiplies the fragments of step i. It also reads ahead across
-/// the barrier between two pairs of tiles: the last step of a pair reads the first fragments of the next pair.
+/// for these reads. The wait takes about 30 cycles for each 128 multiplications of a warp. During the wait, a scheduler
+/// has only one other warp to issue from. Here a thread holds the fragments of two steps in registers. The thread reads
+/// the fragments of step i + 1 before it multiplies the fragments of step i. It also reads ahead across the barrier
+/// between two pairs of tiles: the last step of a pair reads the first fragments of the next pair.
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -46,7 +46,8 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. For a row or
-    // column outside a matrix, the thread copies the last row or column instead, whose products are not written to `c`.
+    // column outside a matrix, the thread copies the last row or column instead. The products of these duplicates are
+    // not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);
@@ -58,14 +59,14 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
-                // arrived.
+                // SAFETY: the element is in `a` if its column exists. No thread accesses the target word before the
+                // copy has arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             for row in 0..DEPTH {
                 let to = b_words.byte_add(stage + row * COLS * 4);
-                // SAFETY: the element is in `b` if its row exists. No thread accesses its word before the copy has
-                // arrived.
+                // SAFETY: the element is in `b` if its row exists. No thread accesses the target word before the copy
+                // has arrived.
                 unsafe { copy_one(to, b.wrapping_add((row * n + b_col) as usize), first + row < k) };
             }
         }

@@ -24,8 +24,8 @@ const COLS: u32 = 256;
 /// among the lanes of a warp. So a warp's wide read takes the minimum number of wavefronts.
 ///
 /// The cost is registers: with 128 sums per thread, a multiprocessor has enough registers for only one block of 256
-/// threads. Only its eight warps can hide a latency. Nothing hides the latency of the loads from global memory here;
-/// the next rungs do that.
+/// threads. Only the block's eight warps can hide latencies. Nothing here hides the latency of the loads from global
+/// memory. The next rungs hide it.
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -50,8 +50,8 @@ pub unsafe fn matmul_large_register_tile<const BLOCK: u32>(
     let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
 
-    // The block has 2 × 4 warps of 8 × 4 lanes. A thread's rows and columns are groups of four: the first group begins
-    // here, and its other groups follow after the groups of the other lanes.
+    // The block has 2 × 4 warps of 8 × 4 lanes. A thread's rows and columns form groups of four. Its first group begins
+    // here, and its other groups follow the groups of the other lanes.
     let tid = thread::thread_idx_x();
     let (warp, lane) = (tid / 32, tid % 32);
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
@@ -85,7 +85,7 @@ pub unsafe fn matmul_large_register_tile<const BLOCK: u32>(
             };
             multiply_add(&x, &y, &mut sums);
         }
-        // The next step overwrites the tiles, so all threads must have read them before.
+        // The next step overwrites the tiles, so all threads must first finish reading them.
         thread::sync_threads();
     }
     // SAFETY: `c` has m * n elements, and each element has one writer. The column is a multiple of 4.

@@ -22,18 +22,18 @@ const COLS: u32 = 256;
 ///
 /// `matmul_vector_copies` reads a step ahead, but the driver's compiler gathers these reads, and the copies of the next
 /// tiles, at the top of the loop. There the reads and copies queue for the multiprocessor's only memory pipe while the
-/// multipliers starve. Here each read and each copy is placed between two columns of multiplications, and a warp
-/// barrier in each step keeps the compiler from gathering them again. The barrier costs one of 134 issue slots. The
-/// loop has 2048 multiplications in 2190 instructions.
+/// multipliers starve. Here each read and each copy is placed between two columns of multiplications. A warp barrier in
+/// each step keeps the compiler from gathering the reads and copies again. The barrier costs one of 134 issue slots.
+/// The loop has 2048 multiplications in 2190 instructions.
 ///
 /// Prediction: 94 of 100 instructions are multiplications, so the kernel reaches at most 94 % of the multipliers' peak.
 /// In cuBLAS's kernel for these sizes (256 × 128 × 8, three stages, eight warps), 89 of 100 instructions are
 /// multiplications. Measured on an H100 80GB HBM3, whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS
-/// 50.7), 52.8 for 8192³ (51.6), and 49.7 for 2048³ (50.0), whose 128 tiles are one round of 132 multiprocessors. The
-/// kernel reaches 79 %, not 94: Nsight Compute classifies a fifth of its stalls as dispatch stalls, twice the share of
-/// cuBLAS. The intermediate steps, each measured at 4096³: both fragments in registers a step ahead 46.8, a warp
-/// barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread over the steps 51.2, and edges without a
-/// separate loop 52.4 (with different, 24-bit data).
+/// 50.7), 52.8 for 8192³ (51.6), and 49.7 for 2048³ (50.0). The 128 tiles of 2048³ are one round of 132
+/// multiprocessors. The kernel reaches 79 % of the peak, not 94 %: Nsight Compute classifies a fifth of the kernel's
+/// stalls as dispatch stalls, twice the share of cuBLAS. The intermediate steps, measured in TFLOP/s at 4096³: 46.8
+/// with both fragments read a step ahead, 47.9 with a warp barrier in each step, 49.1 with tiles of 128 × 256, 51.2
+/// with the copies spread over the steps, and 52.4 without a separate loop for the edges (with different, 24-bit data).
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -57,8 +57,8 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. For a row or column outside a matrix, the thread copies the last row or column instead, whose products
-    // are not written to `c`.
+    // of `b`. For a row or column outside a matrix, the thread copies the last row or column instead. The products of
+    // these duplicates are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
@@ -72,8 +72,8 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
         if copy < 8 {
             let to = a_words.byte_add(stage * 4 + copy * 16 * 4);
             let from = a.wrapping_add(first as usize).wrapping_add(a_offsets[copy as usize] as usize);
-            // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
-            // arrived.
+            // SAFETY: the element is in `a` if its column exists. No thread accesses the target word before the copy
+            // has arrived.
             unsafe { copy_one(to, from, is_whole || first + a_col < k) };
         } else {
             let row = (copy - 8) * 4;

@@ -22,14 +22,14 @@ const A_STRIDE: u32 = TILE + 4;
 ///
 /// In the tiled rungs, a multiplication needs two reads of shared memory. In the time of 128 multiplications, a
 /// multiprocessor reads only 32 words of shared memory. A thread with 8 × 8 elements of `c` reads 8 words of `a` and 8
-/// words of `b` for 64 multiplications, an eighth of the reads of each matrix. The tile of `a` is transposed in shared
-/// memory. So the elements of a thread's rows of `a` are neighbors, like the elements of its columns of `b`, and one
-/// instruction reads four elements.
+/// words of `b` for 64 multiplications. This is an eighth of the reads of each matrix. The tile of `a` is transposed in
+/// shared memory. So the elements of a thread's rows of `a` are neighbors, like the elements of its columns of `b`, and
+/// one instruction reads four elements.
 ///
-/// Prediction: 64 multiplications and 4 wide reads are 68 instructions, and `matmul_tiled` takes 192. So the kernel
-/// would be nearly three times as fast if the loads from global memory, which nothing hides here, were free. Measured
-/// on an H100 80GB HBM3: 3.59 ms for 4096³, 38.3 TFLOP/s, 4.3 times the speed of `matmul_tiled`. The prediction
-/// underestimated the cost of that kernel's two barriers per 32 steps and of its single-word reads.
+/// Prediction: 64 multiplications and 4 wide reads are 68 instructions, and `matmul_tiled` takes 192 for the same work.
+/// So the kernel would be nearly three times as fast if the loads from global memory, which nothing hides here, were
+/// free. Measured on an H100 80GB HBM3: 3.59 ms for 4096³, 38.3 TFLOP/s, 4.3 times the speed of `matmul_tiled`. The
+/// prediction underestimated the cost of the two barriers per 32 steps and of the single-word reads in `matmul_tiled`.
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -57,7 +57,8 @@ pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let tile_row = (thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y()) * TILE;
     let tile_col = thread::block_idx_x() * TILE;
 
-    // The elements that this thread loads: every 32nd row of one column of `a`, every second row of one column of `b`.
+    // The elements that this thread loads: every 32nd row of one column of `a`, and every second row of one column of
+    // `b`.
     let tid = thread_row * BLOCK_X + thread_col;
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, b_col) = (tid / TILE, tid % TILE);
@@ -96,7 +97,7 @@ pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
                 }
             }
         }
-        // The next step overwrites the tiles, so all threads must have read them before.
+        // The next step overwrites the tiles, so all threads must first finish reading them.
         thread::sync_threads();
     }
     for (i, sums) in sums.iter().enumerate() {

@@ -92,8 +92,8 @@ pub fn multiply_add<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Writes a thread's sums to `c`, which has `m` rows and `n` columns. The first sum belongs to `first_row` and
-/// `first_col`.
+/// Writes a thread's sums to `c`, which has `m` rows and `n` columns. The first sum belongs to the element in row
+/// `first_row` and column `first_col`.
 ///
 /// # Safety
 /// `c` points to `m * n` elements. No other thread accesses this thread's elements. `first_col` is a multiple of 4.
@@ -115,8 +115,8 @@ pub unsafe fn write_sums<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Adds a thread's elements of `c`, which has `m` rows and `n` columns, to its sums. The first sum belongs to
-/// `first_row` and `first_col`.
+/// Adds a thread's elements of `c`, which has `m` rows and `n` columns, to the thread's sums. The first sum belongs to
+/// the element in row `first_row` and column `first_col`.
 ///
 /// # Safety
 /// `c` points to `m * n` elements. No other thread writes this thread's elements. `first_col` is a multiple of 4.
@@ -141,7 +141,7 @@ pub unsafe fn add_elements<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Writes four neighboring elements of `c`, which has `n` columns, or only the elements that exist.
+/// Writes four neighboring elements of `c`, which has `n` columns. Skips elements that do not exist.
 ///
 /// # Safety
 /// The first element is in `c`, and its column is a multiple of 4. No other thread accesses the four elements.
@@ -161,7 +161,7 @@ pub unsafe fn write_four(elements: [f32; 4], c: *mut f32, n: u32, (row, col): (u
     }
 }
 
-/// Reads four neighboring elements of `c`, which has `n` columns, with zeros for elements that do not exist.
+/// Reads four neighboring elements of `c`, which has `n` columns. Returns 0 for elements that do not exist.
 ///
 /// # Safety
 /// The first element is in `c`, and its column is a multiple of 4. No other thread writes the four elements.
@@ -183,10 +183,10 @@ pub unsafe fn read_four(c: *const f32, n: u32, (row, col): (u32, u32)) -> [f32; 
 /// This thread is number `quad` of the `quads` threads that copy a row of a tile, and `col` is the tile's first column
 /// plus `quad` * 4. If `n` is a multiple of 4, rows begin at multiples of 16 bytes, and the thread copies four
 /// neighboring elements. Otherwise it copies single words, and neighboring threads copy neighboring words. For columns
-/// outside `b`, the thread copies the last columns instead, whose products are not written to `c`.
+/// outside `b`, the thread copies the last columns instead. The products of these duplicates are not written to `c`.
 ///
 /// # Safety
-/// `to` is the word of `col` in a row of the tile, which is in shared memory at a multiple of 16 bytes. No thread
+/// `to` points to the word for column `col` in a row of a tile in shared memory, and is aligned to 16 bytes. No thread
 /// accesses the row before the copies have arrived. If `exists` is true, the row is within the matrix at `b`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #[inline(always)]

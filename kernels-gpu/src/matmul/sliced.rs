@@ -25,18 +25,18 @@ pub const COLS: u32 = 64;
 /// separate block computes each slice.
 ///
 /// If `c` has 288 tiles for 132 multiprocessors (two or three each), some multiprocessors are idle while the last tiles
-/// are multiplied. Here a block computes a smaller tile, and if that is not enough, `k` is divided into slices. The
-/// blocks of a tile then add to `c` one after another. The first slice writes its sums. Each following slice waits for
-/// the previous slice, adds its sums, and signals the next slice. So the result is the same in every run, and only the
-/// words of the workspace must be zero at the start.
+/// are multiplied. Here a block computes a smaller tile. If there are still too few blocks, `k` is divided into slices.
+/// The blocks of a tile then add to `c` one after another. The first slice writes its sums. Each following slice waits
+/// for the previous slice, adds its sums, and signals the next slice. So the result is the same in every run. Only the
+/// words of the workspace must be zero at the start, not `c`.
 ///
-/// A block waits only for blocks with a lower index, which were scheduled before it and never wait for it. The last
-/// slice leaves its tile's word of the workspace zero.
+/// A block waits only for blocks with a lower index. These blocks were scheduled earlier and never wait for this block.
+/// The last slice leaves its tile's word of the workspace zero.
 ///
-/// Prediction: if `c` has 288 tiles for 132 multiprocessors, a quarter of the multiprocessors' time is lost, and with
-/// three slices 7 %. Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9
-/// in three and 94.2 in four (cuBLAS 90.2). 1024³, whose 256 tiles are nearly two per multiprocessor, takes 63.0 µs in
-/// one slice and 66.3 in two (cuBLAS 58.0).
+/// Prediction: if `c` has 288 tiles for 132 multiprocessors, a quarter of the multiprocessors' time is lost with one
+/// slice, and 7 % with three slices. Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice,
+/// 100.4 in two, 94.9 in three and 94.2 in four (cuBLAS 90.2). 1024³, whose 256 tiles are nearly two per
+/// multiprocessor, takes 63.0 µs in one slice and 66.3 in two (cuBLAS 58.0).
 ///
 /// # Safety
 /// See [`matmul`](super). `workspace` points to one zero word per tile, and the kernel leaves these words zero again.
@@ -67,8 +67,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let end = (start + depth).min(k);
 
     // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`.
-    // For a row or column outside a matrix, the thread copies the last row or column instead, whose products are not
-    // written to `c`.
+    // For a row or column outside a matrix, the thread copies the last row or column instead. The products of these
+    // duplicates are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
@@ -82,8 +82,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
         if copy < 8 {
             let to = a_words.byte_add(stage * 4 + copy * 8 * 4);
             let from = a.wrapping_add(first as usize).wrapping_add(a_offsets[copy as usize] as usize);
-            // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
-            // arrived.
+            // SAFETY: the element is in `a` if its column exists. No thread accesses the target word before the copy
+            // has arrived.
             unsafe { copy_one(to, from, is_whole || first + a_col < end) };
         } else {
             let row = (copy - 8) * 8;
@@ -166,7 +166,7 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     if slice > 0 {
         // SAFETY: `workspace` has a word for each tile, which all blocks access with atomic operations only. The
         // earlier slices raise the word to `slice`. Until this block's turn ends, no other block accesses the elements
-        // of its tile of `c`.
+        // of this block's tile of `c`.
         unsafe {
             while atomic_load_32_device(turn, Relaxed) != slice {}
             // One fence after the loop, instead of one after each load, makes the writes before this turn visible.
@@ -174,8 +174,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
             add_elements(&mut sums, c, (m, n), first);
         }
     }
-    // SAFETY: `c` has m * n elements, and during its turn, only this block accesses the elements of its tile. The
-    // column is a multiple of 4.
+    // SAFETY: `c` has m * n elements, and during this block's turn, only this block accesses the elements of its tile.
+    // The column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), first) };
     // All writes of the block come before the turn of the next slice.
     thread::sync_threads();

@@ -8,8 +8,9 @@ use rung::rung;
 /// The block's threads together load a tile of `a` and a tile of `b` into shared memory, multiply the tiles, and
 /// continue with the next pair.
 ///
-/// Each element is read from global memory once per block instead of once per thread: with 32 × 32 tiles, that is 1/32
-/// of the reads. Elements outside a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)
+/// Each element is read from global memory once per block instead of once per thread. With 32 × 32 tiles, only 1/32 of
+/// the reads remain. Elements outside a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure
+/// 6.10.)
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -58,7 +59,7 @@ pub unsafe fn matmul_tiled<const BLOCK_X: u32, const BLOCK_Y: u32>(
                 sum = GpuFloat::mul_add(x, y, sum);
             }
         }
-        // The next step overwrites the tiles, so all threads must have read them before.
+        // The next step overwrites the tiles, so all threads must first finish reading them.
         thread::sync_threads();
     }
     if row < m && col < n {

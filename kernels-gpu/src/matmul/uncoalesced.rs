@@ -5,8 +5,9 @@ use rung::rung;
 
 /// `matmul_naive` with the second matrix in column-major order.
 ///
-/// Neighboring threads read elements that are `k` apart: 32 sectors instead of 4. Each sector also holds the next seven
-/// elements of the column, and the cache may keep the sector until these elements are read. (Section 6.1, figure 6.3.)
+/// Neighboring threads read elements that are `k` apart, so a warp reads 32 sectors instead of 4. Each sector also
+/// holds the next seven elements of the column, and the cache may keep the sector until these elements are read.
+/// (Section 6.1, figure 6.3.)
 ///
 /// # Safety
 /// See [`matmul`](super).

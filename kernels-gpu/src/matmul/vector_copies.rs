@@ -22,10 +22,10 @@ const COLS: u32 = 256;
 /// `matmul_double_buffered` with rows of `b` copied four columns at a time.
 ///
 /// The schedulers of a multiprocessor issue 4 instructions per cycle, and each multiplication of a warp takes one issue
-/// slot. All other instructions take slots from the multiplications, so the loop should have few of them. For a pair of
-/// tiles, a thread of `matmul_double_buffered` starts 24 one-word copies, each with an address and a check. Here a
-/// thread starts 8 one-word copies of `a`, whose tile is transposed, and four 16-byte copies of `b`. For 2048
-/// multiplications, the simulator counts 2253 PTX instructions per warp and pair of tiles instead of 2318.
+/// slot. All other instructions take slots from the multiplications, so the loop should have few other instructions.
+/// For a pair of tiles, a thread of `matmul_double_buffered` starts 24 one-word copies, each with an address and a
+/// check. Here a thread starts 8 one-word copies of `a`, whose tile is transposed, and four 16-byte copies of `b`. For
+/// 2048 multiplications, the simulator counts 2253 PTX instructions per warp and pair of tiles instead of 2318.
 ///
 /// A 16-byte copy needs an address that is a multiple of 16. So every row of `b` must begin at such an address, and `n`
 /// must be a multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
@@ -51,8 +51,8 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. For a row or column outside a matrix, the thread copies the last row or column instead, whose products
-    // are not written to `c`.
+    // of `b`. For a row or column outside a matrix, the thread copies the last row or column instead. The products of
+    // these duplicates are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
@@ -65,8 +65,8 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
-                // arrived.
+                // SAFETY: the element is in `a` if its column exists. No thread accesses the target word before the
+                // copy has arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             // The change: four columns of four rows instead of one column of 16 rows.

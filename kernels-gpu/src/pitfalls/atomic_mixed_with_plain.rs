@@ -1,7 +1,7 @@
 //! A counter that is incremented atomically but read with a plain load.
 //!
-//! All additions are atomic, so the final count is correct. A plain load between them may return an old value from a
-//! cache. The compiler may also merge this load with another load, move it, or hoist it out of a loop.
+//! All additions are atomic, so the final count is correct. But a plain load between the additions may return an old
+//! value from a cache. The compiler may also merge this load with another load, move it, or hoist it out of a loop.
 //!
 //! The fixed version uses an atomic load, which may be relaxed.
 
@@ -30,8 +30,8 @@ pub unsafe fn atomic_mixed_with_plain(count: *mut u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn atomic_mixed_with_plain_fixed(count: *mut u32, output: *mut u32) {
-    // SAFETY: `count` is one word that all blocks access with device-scope atomics only. Each block has one thread and
-    // writes its block's element of `output`.
+    // SAFETY: `count` is one word that all blocks access with device-scope atomics only. Each block has one thread,
+    // which writes the block's element of `output`.
     unsafe {
         atomic_fetch_add_u32_device(count, Relaxed, 1);
         let any = atomic_load_32_device(count, Relaxed) > 0;

@@ -1,7 +1,7 @@
 //! An atomic addition with block scope to a word that all blocks add to.
 //!
-//! The scope of an atomic specifies the threads for which it is atomic. Block scope (`.cta`, CUDA C++'s
-//! `atomicAdd_block`) guarantees nothing to other blocks, and the multiprocessor may execute the atomic in a private
+//! The scope of an atomic specifies the threads for which it is atomic. With block scope (`.cta`, CUDA C++'s
+//! `atomicAdd_block`), there is no guarantee for other blocks. The multiprocessor may execute the atomic in a private
 //! cache.
 //!
 //! The fixed version uses a scope that includes all participating threads: the device.

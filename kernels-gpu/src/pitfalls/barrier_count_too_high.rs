@@ -1,7 +1,7 @@
 //! A named barrier that waits for more threads than the block has.
 //!
-//! `bar.sync 1, 96` waits for 96 threads, which are three warps. Perhaps the block was made smaller, or one warp got a
-//! different task, and the barrier's count was not updated. The third warp never arrives.
+//! `bar.sync 1, 96` waits for 96 threads, which are three warps. Perhaps the block was made smaller, or one warp was
+//! given a different task, and the barrier's count was not updated. The third warp never arrives.
 //!
 //! The fixed version passes the number of threads that actually arrive.
 

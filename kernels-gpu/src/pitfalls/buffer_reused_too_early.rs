@@ -1,7 +1,7 @@
 //! A tile that is overwritten while other threads still read it.
 //!
 //! Each round of a loop fills a tile, waits at a barrier, and uses the tile. Without a second barrier at the end of the
-//! round, a fast warp writes the next round's values over values that a slow warp has not read yet.
+//! round, a fast warp may overwrite values that a slow warp has not read yet.
 //!
 //! The fixed version adds a barrier at the end of the round. (Alternatively, the rounds can alternate between two
 //! tiles.)

@@ -1,7 +1,7 @@
 //! A prefetch in the last round that no thread waits for.
 //!
-//! A pipeline starts the copy of the next tile before it works on the current one. In the last round there is no next
-//! tile. But the thread starts the copy anyway, and exits while the copy is in flight.
+//! A pipeline starts the copy of the next tile before it works on the current tile. In the last round there is no next
+//! tile. But the thread starts the copy anyway and exits while the copy is in flight.
 //!
 //! The fixed version starts no copy in the last round. (Alternatively, it waits for all copies before it exits.)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]

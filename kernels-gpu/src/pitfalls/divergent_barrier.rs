@@ -1,6 +1,6 @@
 //! A barrier inside a branch that only some threads of a warp take.
 //!
-//! The work has a bounds check, and the barrier was also placed inside this branch. Threads that skip the branch never
+//! A bounds check guards the work, and the barrier was placed in the same branch. Threads that skip the branch never
 //! reach the barrier. The hardware counts warps, so it may proceed without some of the threads, or hang.
 //!
 //! The fixed version puts only the work into the branch, so all threads reach the barrier.

@@ -4,8 +4,8 @@
 //! sums. But the count shows only that the other blocks incremented the counter. The write before the increment may
 //! become visible after the increment.
 //!
-//! The fixed version has a fence between the write and the increment, and another between the increment and the reads.
-//! CUDA's sample `threadFenceReduction` is named after this kind of fence.
+//! The fixed version has a fence between the write and the increment, and another fence between the increment and the
+//! reads. CUDA's sample `threadFenceReduction` is named after this kind of fence.
 
 use core::sync::atomic::Ordering::Relaxed;
 

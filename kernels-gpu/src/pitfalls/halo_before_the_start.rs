@@ -1,7 +1,7 @@
 //! A stencil whose first thread reads a neighbor before the start of the input.
 //!
-//! Each element is compared with the previous one, but the first element has no previous element. The index -1
-//! addresses the four bytes before the buffer, which usually belong to another allocation.
+//! Each element is compared with the previous element, but the first element has no predecessor. The index -1 addresses
+//! the four bytes before the buffer, which usually belong to another allocation.
 //!
 //! The fixed version defines a value for the missing neighbor, here 0.
 

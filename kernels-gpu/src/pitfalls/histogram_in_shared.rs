@@ -1,6 +1,6 @@
 //! A histogram in shared memory whose threads count with `+=`.
 //!
-//! `+=` is a load, an addition and a store. Two threads with the same value load the same count, so one of the two
+//! `+=` is a load, an addition and a store. If two threads with the same value load the same count, one of the two
 //! additions is lost.
 //!
 //! The fixed version uses an atomic addition.

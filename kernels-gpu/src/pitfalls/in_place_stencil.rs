@@ -1,7 +1,7 @@
 //! A stencil that writes to the array that it reads from.
 //!
-//! Each thread adds its two neighbors and stores the sum over its element, which the neighbors may not have read yet. A
-//! transpose in place has the same problem.
+//! Each thread adds its two neighbors and overwrites its element with the sum. The neighbors may not have read this
+//! element yet. A transpose in place has the same problem.
 //!
 //! In the fixed version, all threads read before any thread writes. This works within one block. With several blocks,
 //! the result needs a second array.

@@ -1,7 +1,7 @@
 //! Inline PTX for the pitfalls. `crates/ladder/learn` also copies this file into the crate of a learner's answer.
 #![allow(unused, reason = "most kernels have no inline PTX")]
 
-/// Inline PTX on the GPU, and nothing on the host. Debug information points to the line of the call.
+/// Expands to inline PTX on the GPU and to nothing on the host. Debug information points to the line of the call.
 #[collapse_debuginfo(yes)]
 macro_rules! ptx {
     ($($text:literal),+ $(, $direction:ident($class:ident) $operand:expr)* $(,)?) => {

@@ -1,7 +1,7 @@
 //! A thread-local array with unwritten elements at its end.
 //!
-//! Each thread writes up to eight values into an array, and then adds up all eight. The array is in local memory, where
-//! the unwritten elements hold values that an earlier thread left.
+//! Each thread writes up to eight values into an array and then adds up all eight elements. The array is in local
+//! memory, where the unwritten elements hold values that an earlier thread left.
 //!
 //! The fixed version adds up only the elements that were written.
 

@@ -1,8 +1,8 @@
 //! An mbarrier that expects more arrivals than the code makes.
 //!
-//! The number of expected arrivals is set when the barrier is initialized. Here it includes one arrival for a thread
-//! that would issue a copy. But either no such thread exists, or the thread already arrives as one of the 64 threads.
-//! The phase never completes.
+//! The number of expected arrivals is set when the barrier is initialized. Here this number includes one arrival for a
+//! thread that would issue a copy. But either no such thread exists, or the thread already arrives as one of the 64
+//! threads. The phase never completes.
 //!
 //! The fixed version initializes the barrier with the number of arrivals that the code makes.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]

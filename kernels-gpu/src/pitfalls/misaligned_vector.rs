@@ -1,7 +1,7 @@
 //! A 16-byte load from an address that is not a multiple of 16.
 //!
 //! Four-word loads make a kernel faster, and allocations are aligned to 256 bytes. But here the data start after a
-//! header of one word. On a CPU, such a load is slower; on a GPU, it is an error.
+//! header of one word. On a CPU, a misaligned load is only slower; on a GPU, it is an error.
 //!
 //! The fixed version loads single words, because the alignment is not known. (Alternatively, the header can be padded
 //! to 16 bytes.)

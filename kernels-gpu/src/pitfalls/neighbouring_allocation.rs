@@ -1,8 +1,8 @@
 //! Two allocations that are used as one, because they happen to be adjacent.
 //!
-//! Two buffers were allocated one after the other, and the code reads past the end of the first into the second. A tool
-//! that checks only addresses reports nothing, because every address belongs to an allocation. With a different driver,
-//! a different order of allocations, or padding between them, the second half of the result is garbage.
+//! Two buffers were allocated one after the other, and the code reads past the end of the first buffer into the second.
+//! A tool that checks only addresses reports nothing, because every address belongs to an allocation. With a different
+//! driver, a different order of allocations, or padding between them, the second half of the result is garbage.
 //!
 //! The fixed version uses each pointer only for its buffer. (Alternatively, the host allocates once and computes both
 //! pointers.)

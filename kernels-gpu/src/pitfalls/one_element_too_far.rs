@@ -1,8 +1,8 @@
 //! A bounds check that admits one thread too many: `<=` instead of `<`.
 //!
 //! The grid has more threads than there are elements, and a bounds check excludes the surplus threads. With `<=`,
-//! thread `n` passes the check, reads one element past the end of the input, and writes one past the end of the output.
-//! Allocations are rounded up, so the program seems to work for most sizes.
+//! thread `n` passes the check, reads one element past the end of the input, and writes one element past the end of the
+//! output. Allocations are rounded up, so the program seems to work for most sizes.
 //!
 //! The fixed version uses `<`: the last element has the index `n - 1`.
 

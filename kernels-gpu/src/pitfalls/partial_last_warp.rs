@@ -39,8 +39,8 @@ pub unsafe fn partial_last_warp(input: *const u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn partial_last_warp_fixed(input: *const u32, output: *mut u32) {
-    // SAFETY: i < 48, because the block has 48 threads. The mask names only the existing lanes of this warp, all of
-    // them execute the shuffle, and a source lane is at most the last of them.
+    // SAFETY: i < 48, because the block has 48 threads. The mask names only the existing lanes of this warp. All of
+    // them execute the shuffle, and each source lane is one of them.
     unsafe {
         let i = thread::thread_idx_x();
         let (lane, warp) = (i % 32, i / 32);

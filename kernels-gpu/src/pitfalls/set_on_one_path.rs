@@ -1,7 +1,7 @@
 //! A variable that only one side of a branch sets.
 //!
-//! In CUDA C++ this is `int best; if (i < n) best = …;` followed by a use of `best` by all threads. The register holds
-//! an arbitrary earlier value. Rust's compiler rejects such code, except with `MaybeUninit` or inline PTX, as here.
+//! In CUDA C++, this bug is `int best; if (i < n) best = …;`, followed by code in which all threads use `best`. The
+//! register holds an arbitrary value. Rust rejects such code, except with `MaybeUninit` or inline PTX, as here.
 //!
 //! The fixed version sets the variable on every path.
 

@@ -2,7 +2,7 @@
 //!
 //! The mask of a shuffle names the participating lanes, and each of them must execute this shuffle. Here the mask also
 //! names lanes 16 to 31, which skip the branch. Values read from these lanes are undefined, and a GPU may also wait for
-//! them.
+//! these lanes.
 //!
 //! In the fixed version, all lanes execute the shuffle, and only the use of the result is in the branch.
 

@@ -1,7 +1,7 @@
 //! A thread that processes two elements although the number of elements is odd.
 //!
-//! A kernel was made faster with two elements per thread, and tested with even sizes. For an odd size, the last thread
-//! adds a word past the end of the input.
+//! A kernel was changed to process two elements per thread, but it was tested only with even sizes. For an odd size,
+//! the last thread adds a word past the end of the input.
 //!
 //! The fixed version checks each element against the bound.
 

@@ -1,7 +1,7 @@
 //! Two threads that write different values to the same element.
 //!
-//! The output was halved and so was the index, but the number of threads stayed the same. If two threads write the same
-//! element, one value persists, and it is undefined which one.
+//! The size of the output and the index were halved, but the number of threads stayed the same. If two threads write
+//! the same element, one of the two values persists, but it is undefined which one.
 //!
 //! The fixed version has one writing thread for each element.
 

@@ -1,7 +1,7 @@
 //! A buffer that the host frees before it launches the kernel that reads it.
 //!
 //! The buffer's owner on the host went out of scope, but the buffer's address was kept. Freed memory often stays mapped
-//! and keeps its values until it is allocated again. The two kernels are the same: the host frees the table before it
+//! and keeps its values until it is allocated again. The two kernels are the same. The host frees the table before it
 //! launches the faulty kernel, but only after it has launched the fixed kernel.
 //!
 //! In the fixed version, the buffer's owner lives until the last launch that uses it is complete.

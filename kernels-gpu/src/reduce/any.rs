@@ -8,12 +8,12 @@ use rung::rung;
 
 use crate::operation::{Element, ITEMS, Max, Min, Operation, Product, Sum};
 
-/// `reduce_vector` for four operations and five types (`--op max --type f32`).
+/// `reduce_vector` for four operations and five types (for example, `--op max --type f32`).
 ///
 /// A reduction works with any operation that is associative and commutative ([`operation`](crate::operation)). The
 /// kernel changes in three places: an operation replaces `+`, its identity replaces 0, and the type determines how many
 /// elements fit into 16 bytes. A load returns two 64-bit elements instead of four 32-bit elements, so a thread needs
-/// twice the number of loads.
+/// twice the number of loads for 64-bit types.
 ///
 /// Expect the time of `reduce_vector` for the same number of bytes, because memory is the limit for every operation.
 ///
@@ -69,8 +69,8 @@ pub unsafe fn reduce_any<T: Element, O: Operation<T>, const BLOCK: u32>(input: *
     }
 }
 
-/// Combines the values of a warp's 32 lanes and returns the result to every lane: `sum_warp` of `reduce_shfl` for any
-/// operation.
+/// Combines the values of a warp's 32 lanes and returns the result to every lane. This is `sum_warp` of `reduce_shfl`
+/// for any operation.
 #[inline(always)]
 fn combine_warp<T: Element, O: Operation<T>>(mut result: T) -> T {
     for lane_mask in [16, 8, 4, 2, 1] {

@@ -44,7 +44,7 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
     // The change: four `if`s replace the loop.
     for stride in [512, 256, 128, 64] {
         if block_dim >= 2 * stride && tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -25,7 +25,7 @@ pub unsafe fn reduce_gmem<const BLOCK: u32>(input: *mut i32, output: *mut i32, n
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {
-                // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+                // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
                 unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
             }
             thread::sync_threads();

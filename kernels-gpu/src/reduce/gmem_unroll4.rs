@@ -41,7 +41,7 @@ pub unsafe fn reduce_gmem_unroll4<const BLOCK: u32>(input: *mut i32, output: *mu
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {
-                // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+                // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
                 unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
             }
             thread::sync_threads();

@@ -11,12 +11,12 @@ use super::unrolling2::sum_items;
 /// The number of elements that a thread adds per iteration.
 const ITEMS: usize = 4;
 
-/// `reduce_shfl` with a loop in front. In each iteration, a thread adds four elements and advances by the number of
-/// elements that the whole grid adds, until the end of the input.
+/// `reduce_shfl`, preceded by a grid-stride loop. In each iteration, a thread adds four elements and advances by the
+/// number of elements that the whole grid adds. The loop ends at the end of the input.
 ///
-/// Each thread's partial sum stays in a register. So the block executes the shuffles, the barrier and the store once
-/// for all of its elements, instead of once per 128 elements. The grid fills the device for any input, and the host has
-/// only a few partial sums to add.
+/// Each thread's partial sum stays in a register. So a block executes the shuffles, the barrier and the store once for
+/// all of its elements. A block of `reduce_shfl` executes them for every 128 elements. The grid fills the device for
+/// any input, and the host has only a few partial sums to add.
 ///
 /// # Safety
 /// See [`reduce`](super). The grid can have any number of blocks.
@@ -26,7 +26,7 @@ const ITEMS: usize = 4;
     blocks = [64, 128, 256, 512, 1024],
     default_block = 128,
     items_per_thread = ITEMS,
-    // Just enough blocks to fill multiprocessors that hold 2048 threads.
+    // Just enough blocks to fill multiprocessors that each hold 2048 threads.
     grid = |launch| launch.stride(launch.device.multiprocessors * (2048 / launch.block[0]))
 )]
 pub unsafe fn reduce_grid_stride<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {

@@ -3,8 +3,8 @@
 use cuda_std::thread;
 use rung::rung;
 
-/// The elements of a pair are half a block apart, then a quarter: neighboring threads read and write neighboring
-/// elements.
+/// The elements of a pair are half a block apart in the first round, a quarter of a block in the second, and so on. So
+/// neighboring threads read and write neighboring elements.
 ///
 /// A warp's 32 elements now fill four sectors of 32 bytes instead of touching up to 32 sectors, so the same additions
 /// move fewer sectors. The branches are as uniform as in `reduce_neighbored_less`. The article measures 1.87 times the
@@ -29,7 +29,7 @@ pub unsafe fn reduce_interleaved(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -3,7 +3,7 @@
 use cuda_std::thread;
 use rung::rung;
 
-/// The naive start: in each round, half of the remaining threads each add the right neighbor's sum to their sum.
+/// The naive start: in each round, half of the remaining threads each add their right neighbor's sum to their sum.
 ///
 /// After the first round, the even elements hold sums of two elements; after the second, every fourth element holds a
 /// sum of four. Half of each warp's threads idle in the first round and three quarters in the second. The warps
@@ -27,7 +27,7 @@ pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = 1;
     while stride < block_dim {
         if tid % (2 * stride) == 0 && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

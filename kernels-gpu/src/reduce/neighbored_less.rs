@@ -1,15 +1,15 @@
-//! The same pairs, added by neighboring threads: whole warps work or idle.
+//! The pairs of `reduce_neighbored`, added by neighboring threads: whole warps work or idle.
 
 use cuda_std::thread;
 use rung::rung;
 
-/// Thread `t` adds the `t`-th pair of a round. So the first threads of the block are busy, and all warps after them are
+/// Thread `t` adds the `t`-th pair of a round. So the first threads of the block are busy, and all later warps are
 /// completely idle.
 ///
-/// Only the last five rounds still diverge, because fewer than 32 threads work in them. The accesses stay strided. The
-/// article measures 1.7 times the first rung's speed and less than half of that rung's instructions per warp. An H100
-/// counts 123 instructions per warp, and 161 for the first rung. ("Improving Divergence in Parallel Reduction",
-/// `reduceNeighboredLess`.)
+/// Only the last five rounds still diverge, because fewer than 32 threads work in these rounds. The accesses stay
+/// strided. The article measures 1.7 times the first rung's speed and less than half of that rung's instructions per
+/// warp. On an H100, this rung executes 123 instructions per warp, and the first rung executes 161. ("Improving
+/// Divergence in Parallel Reduction", `reduceNeighboredLess`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
@@ -28,11 +28,11 @@ pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) 
 
     let mut stride = 1;
     while stride < block_dim {
-        // The only change: the thread's index determines the pair, whereas before, the element's index determined the
-        // thread.
+        // The only change: the thread's index determines the pair. In `reduce_neighbored`, the element's index
+        // determines the thread.
         let first = 2 * stride * tid;
         if first + stride < len {
-            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
             unsafe { *slice.add(first as usize) += *slice.add((first + stride) as usize) };
         }
         thread::sync_threads();

@@ -5,13 +5,13 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread, warp};
 use rung::rung;
 
-/// Each warp sums its 32 elements with shuffles and leaves one word in shared memory. After the only barrier, the first
-/// warp sums these words in the same way.
+/// Each warp sums its 32 elements with shuffles and stores the sum in one word of shared memory. After the only
+/// barrier, the first warp sums these words in the same way.
 ///
 /// Compared with `reduce_smem`, five exchanges between registers replace the rounds through shared memory. The block
 /// executes one barrier and uses one word of shared memory per warp. The article *Warp Shuffle Instruction* measures
-/// 1.4 times that rung's speed with blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction",
-/// `reduceShfl`.)
+/// 1.4 times the speed of `reduce_smem` with blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle
+/// Instruction", `reduceShfl`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
@@ -42,8 +42,8 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
 /// Sums the values of the block's threads and returns the sum to the threads of the first warp.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call the function together. `warp_sums` is shared memory with a word for each
-/// warp, which nothing else uses.
+/// All threads of a block of `BLOCK` threads call the function together. `warp_sums` points to shared memory that
+/// nothing else uses, with a word for each warp.
 #[inline(always)]
 pub(super) unsafe fn sum_block<const BLOCK: u32>(warp_sums: *mut i32, value: i32) -> i32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -63,8 +63,8 @@ pub(super) unsafe fn sum_block<const BLOCK: u32>(warp_sums: *mut i32, value: i32
 
 /// Sums the values of a warp's 32 lanes and returns the sum to every lane. All lanes must call the function together.
 ///
-/// In each of five butterfly exchanges, a lane adds the value of the lane whose number differs in one bit. So the sums
-/// cover 2, 4, 8, 16 and 32 lanes. (`warpReduce` in the article.)
+/// In each of five butterfly exchanges, a lane adds the value of the lane whose number differs in one bit. So after
+/// each exchange, a lane's sum covers 2, 4, 8, 16 and finally 32 lanes. (`warpReduce` in the article.)
 #[inline(always)]
 fn sum_warp(mut sum: i32) -> i32 {
     for lane_mask in [16, 8, 4, 2, 1] {

@@ -32,7 +32,7 @@ pub unsafe fn reduce_smem_dyn<const BLOCK: u32>(input: *const i32, output: *mut 
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride {
-                // SAFETY: both words are in the tile. In this round, no other thread accesses either.
+                // SAFETY: both words are in the tile. In this round, no other thread accesses either word.
                 unsafe { *tile.add(tid as usize) += *tile.add((tid + stride) as usize) };
             }
             thread::sync_threads();

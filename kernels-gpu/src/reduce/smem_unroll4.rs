@@ -11,8 +11,8 @@ use super::unrolling2::sum_items;
 /// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 4;
 
-/// `reduce_smem` with four elements per thread: each thread has four loads in flight, and there are a quarter of the
-/// blocks, barriers and partial sums.
+/// `reduce_smem` with four elements per thread. Each thread has four loads in flight, and the launch needs a quarter of
+/// the blocks, barriers and partial sums.
 ///
 /// # Safety
 /// See [`reduce`](super).
@@ -37,7 +37,7 @@ pub unsafe fn reduce_smem_unroll4<const BLOCK: u32>(input: *const i32, output: *
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride {
-                // SAFETY: both words are in the tile. In this round, no other thread accesses either.
+                // SAFETY: both words are in the tile. In this round, no other thread accesses either word.
                 unsafe { *tile.add(tid as usize) += *tile.add((tid + stride) as usize) };
             }
             thread::sync_threads();

@@ -11,13 +11,13 @@ const ITEMS: usize = 8;
 /// `reduce_unrolling8`, but the loop stops at 64 sums. One warp runs the remaining six rounds, without block-wide
 /// barriers.
 ///
-/// Every warp executes six fewer barriers, and skips the loop control of rounds in which 31 of 32 warps would only
-/// wait. The article measures 5.3 times the first rung's speed and fewer warps stalled at barriers.
+/// Every warp executes six fewer barriers and skips the loop control of rounds in which 31 of 32 warps would only wait.
+/// The article measures 5.3 times the first rung's speed and fewer warps stalled at barriers.
 ///
 /// The article's kernel relies on lockstep and writes `vmem[tid] += vmem[tid + 16]`. Since Volta, the threads of a warp
 /// no longer run in lockstep: lane 16 may write its element before lane 0 has read it. Here `sync_warp` separates the
-/// reads of a round from its writes. As in the article, lanes beyond the stride add elements that no lane reads,
-/// because these additions are cheaper than a branch. ("Reducing with Unrolled Warps", `reduceUnrollWarps8`.)
+/// reads of a round from its writes. As in the article, lanes beyond the stride also add, although no result depends on
+/// their sums. These additions are cheaper than a branch. ("Reducing with Unrolled Warps", `reduceUnrollWarps8`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
@@ -49,7 +49,7 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = block_dim / 2;
     while stride > 32 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();
@@ -68,11 +68,11 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
 }
 
 /// Adds 64 elements into the first element with one warp, in six rounds without a block-wide barrier. `exists(stride)`
-/// returns whether the element `stride` places after the lane's element exists.
+/// returns whether the element `stride` positions after the lane's element exists.
 ///
 /// # Safety
-/// All lanes of one warp call the function together, and each lane passes its number. No other warp accesses the
-/// elements. A barrier orders earlier writes before this call.
+/// All lanes of one warp call the function together, and each lane passes its number. During the call, no other warp
+/// accesses the elements. A barrier separates all earlier writes to the elements from the call.
 #[inline(always)]
 pub(super) unsafe fn sum_last_warp(data: *mut i32, lane: u32, exists: impl Fn(u32) -> bool) {
     let word = data.wrapping_add(lane as usize);

@@ -44,7 +44,7 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();
@@ -69,7 +69,7 @@ pub(super) unsafe fn sum_items<const ITEMS: usize>(input: *const i32, first: u32
     let item = |k: usize| input.wrapping_add(first as usize).wrapping_add(k * stride as usize);
     let exists = |k: usize| first + k as u32 * stride < n;
     if exists(ITEMS - 1) {
-        // SAFETY: the last item is below n, so all items are.
+        // SAFETY: the last item is below n, so all items are below n.
         let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *item(k) });
         return items.into_iter().sum();
     }

@@ -41,7 +41,7 @@ pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either element.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -17,19 +17,19 @@ struct Int4([i32; 4]);
 /// The number of elements per thread: two loads.
 const ITEMS: u32 = 8;
 
-/// A thread loads eight elements with two 16-byte loads, both in flight before the first addition. The rest is the same
-/// as in `reduce_shfl`.
+/// A thread loads eight elements with two 16-byte loads. Both loads are in flight before the first addition. The rest
+/// is the same as in `reduce_shfl`.
 ///
-/// Compared with `reduce_grid_stride`, the same bytes need a quarter of the load instructions, and there is no loop
-/// whose iterations wait. A block reads 32 KB, adds up the elements and ends. The multiprocessor begins the next block
-/// while other blocks still add, so the hardware's block scheduler replaces the loop. The last block, whose slice is
-/// incomplete, loads single elements.
+/// Compared with `reduce_grid_stride`, the same bytes need a quarter of the load instructions, and there is no loop in
+/// which each iteration waits for its loads. A block reads 32 KB, adds up the elements and ends. The multiprocessor
+/// begins the next block while other blocks still add, so the hardware's block scheduler replaces the loop. The last
+/// block loads single elements if its slice is incomplete.
 ///
 /// Prediction: two 16-byte loads for each of the 2048 threads of a multiprocessor are 64 KB in flight. At 3.3 TB/s and
-/// a latency of 1.5 µs, each of 132 multiprocessors needs 40 KB, so memory is the limit, at about 95 % of its 3352
-/// GB/s. Measured on an H100 80GB HBM3 with blocks of 1024, without the host's addition of the partial sums: 2^28
-/// elements in 335.6 µs, 3200 GB/s; 2^24 in 24.5 µs. A loop over fewer blocks took 343 to 350 µs, and cache hints
-/// changed nothing.
+/// a latency of 1.5 µs, each of 132 multiprocessors needs only 40 KB in flight. So memory is the limit, and the rung
+/// should reach about 95 % of the memory's 3352 GB/s. Measured on an H100 80GB HBM3 with blocks of 1024, without the
+/// host's addition of the partial sums: 335.6 µs (3200 GB/s) for 2^28 elements and 24.5 µs for 2^24. A loop over fewer
+/// blocks took 343 to 350 µs, and cache hints changed nothing.
 ///
 /// # Safety
 /// See [`reduce`](super). `input` is aligned to 16 bytes.

@@ -14,8 +14,8 @@ use crate::operation::Sum;
 ///
 /// A block scans its tile, waits for the prefix of the previous tile, and publishes its tile's prefix. The kernel reads
 /// the input once and writes the output once, which is the minimum. But the prefixes form a chain, and each link needs
-/// a trip to the L2 cache: an H100 takes 20 ms for the 65,536 tiles of 2^28 elements, 0.3 µs for each tile. (Yan, Long
-/// and Zhang, *StreamScan*, PPoPP 2013.)
+/// a trip to the L2 cache. An H100 takes 20 ms for the 65,536 tiles of 2^28 elements, which is 0.3 µs for each tile.
+/// (Yan, Long and Zhang, *StreamScan*, PPoPP 2013.)
 ///
 /// # Safety
 /// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.
@@ -52,7 +52,8 @@ pub unsafe fn scan_chained<const BLOCK: u32>(input: *const i32, output: *mut i32
             0_i32
         } else {
             loop {
-                // SAFETY: the previous tile has a word, and its block runs, because its ticket is smaller.
+                // SAFETY: the previous tile has a word, and its block is running, because that block's ticket is
+                // smaller.
                 if let (State::Prefix, sum) = unsafe { status.read(tile - 1) } {
                     break sum;
                 }

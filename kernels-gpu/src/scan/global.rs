@@ -30,7 +30,7 @@ pub unsafe fn scan_global(input: *const i32, output: *mut i32, n: u32) {
     let mut stride = 1;
     while stride < block_dim {
         thread::sync_threads();
-        // SAFETY: i < n, and the element `stride` places earlier lies in the same section.
+        // SAFETY: i < n, and the element `stride` positions earlier lies in the same section.
         let before = if tid >= stride && i < n { unsafe { *output.add((i - stride) as usize) } } else { 0 };
         thread::sync_threads();
         sum = sum.wrapping_add(before);

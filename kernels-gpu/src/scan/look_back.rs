@@ -13,8 +13,8 @@ use crate::operation::Sum;
 /// `scan_chained`, except that each block publishes the sum of its tile as soon as the sum is known.
 ///
 /// A block looks back over the preceding tiles and adds their sums until it finds a prefix. So the block waits only
-/// until these tiles are loaded and scanned, not for the chain of all prefixes. (Merrill and Garland, *Single-pass
-/// Parallel Prefix Scan with Decoupled Look-back*, 2016.)
+/// until these tiles have been loaded and scanned. It does not wait for the chain of all prefixes. (Merrill and
+/// Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, 2016.)
 ///
 /// # Safety
 /// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.
@@ -49,7 +49,7 @@ pub unsafe fn scan_look_back<const BLOCK: u32>(input: *const i32, output: *mut i
     if tid == 0 {
         // SAFETY: the last word of `warp_sums` holds the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };
-        // SAFETY: the blocks of all earlier tiles run, because their tickets are smaller.
+        // SAFETY: the blocks of all earlier tiles are running, because their tickets are smaller.
         let prefix = unsafe { status.look_back(tile, sum) };
         // SAFETY: one thread writes `shared`, and no thread reads it before the barrier.
         unsafe { *shared = prefix };

@@ -62,8 +62,8 @@ pub unsafe fn scan_look_back_warp<
     if tid < 32 {
         // SAFETY: the last word of `warp_sums` holds the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };
-        // SAFETY: all lanes of the warp call `look_back_warp`, and the blocks of all earlier tiles have smaller
-        // tickets.
+        // SAFETY: all lanes of the warp call `look_back_warp`. The blocks of all earlier tiles are running, because
+        // their tickets are smaller.
         let prefix = unsafe { status.look_back_warp::<T, O>(tile, sum) };
         if tid == 0 {
             // SAFETY: one thread writes `shared`, and no thread reads it before the barrier.

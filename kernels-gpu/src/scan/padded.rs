@@ -24,7 +24,7 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
     #[address_space(shared)]
     static mut SUMS: MaybeUninit<[i32; 2 * BLOCK as usize + 2 * BLOCK as usize / 32]> = MaybeUninit::uninit();
     let sums = (&raw mut SUMS).cast::<i32>();
-    // The change: the address of an element of the section.
+    // The change from `scan_work_efficient`: the padded address of an element of the section.
     let word_of = |place: u32| sums.wrapping_add((place + place / 32) as usize);
     let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * 2);
 

@@ -1,4 +1,4 @@
-//! Waves of tiles, copied ahead: no block waits for a chain of prefixes.
+//! Tiles are processed in waves and copied ahead, so no block waits for a chain of prefixes.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
@@ -35,7 +35,7 @@ const WORDS: usize = 8;
 /// order of additions depends on the block and the grid, not on timing: a float has the same bits in every run.
 ///
 /// Prediction: at 22 bytes per nanosecond per multiprocessor, loading and storing a 64 KB tile takes 5.8 µs. The sums,
-/// the reads of the words and the scan take about 3 µs of this time, while copies are in flight, so memory is the
+/// the reads of the words and the scan take about 3 µs of this time. Copies are in flight meanwhile, so memory is the
 /// limit. Measured on an H100 80GB HBM3, in one run: 2^28 elements in 769 µs (CUB 908, a copy 740), and 2^24 in 58.0 µs
 /// (CUB 74.7, a copy 56.3).
 ///
@@ -154,7 +154,7 @@ pub unsafe fn scan_pipelined<
     }
 }
 
-/// Publishes the sum of a tile, and writes to `before`, for each warp, the sum of the warps before it.
+/// Publishes the sum of a tile. For each warp, writes the sum of the warps before it to `before`.
 ///
 /// # Safety
 /// All lanes of a warp call the function together. `warp_sums` and `before` are shared memory with an element for each
@@ -181,8 +181,8 @@ unsafe fn publish_tile<T: Element, O: Operation<T>, const BLOCK: u32>(
     }
 }
 
-/// Reads the sums of a wave. Returns to all lanes the sum of the wave's tiles before `tile`, and the sum of all its
-/// tiles.
+/// Reads the sums of a wave. Returns two sums to all lanes: the sum of the wave's tiles before `tile`, and the sum of
+/// all tiles of the wave.
 ///
 /// # Safety
 /// All lanes of a warp call the function together. `start` is the first tile of the wave, and each block of the wave
@@ -262,7 +262,7 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Ring<T, O, WIDTH> {
         }
     }
 
-    /// Waits for a wave's tile, and loads this thread's elements of the tile.
+    /// Waits for a wave's tile and loads this thread's elements of the tile.
     ///
     /// # Safety
     /// The copy of the tile was started, and its stage is not filled again during the call.

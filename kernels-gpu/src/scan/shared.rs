@@ -1,4 +1,4 @@
-//! The same rounds in shared memory, with one barrier per round.
+//! The rounds of `scan_global` in shared memory, with one barrier per round.
 
 use core::mem::MaybeUninit;
 
@@ -7,9 +7,9 @@ use rung::rung;
 
 /// `scan_global`, except that the sums of a section are in shared memory.
 ///
-/// There are two arrays. A round reads one array and writes the other, so it needs one barrier instead of two: no
-/// thread changes an element that other threads still read. (*Programming Massively Parallel Processors*, section 11.2,
-/// "double buffering".)
+/// There are two arrays. A round reads one array and writes the other, so no thread changes an element that other
+/// threads still read. Therefore a round needs one barrier instead of two. (*Programming Massively Parallel
+/// Processors*, section 11.2, "double buffering".)
 ///
 /// # Safety
 /// See [`scan`](super).

@@ -9,9 +9,9 @@ use crate::operation::{Element, Operation, Sum};
 
 /// Each warp scans 32 elements with five shuffles. The first warp scans the sums of the warps in the same way.
 ///
-/// Compared with `scan_padded`, the rounds exchange registers, and two barriers replace one barrier per tree level.
-/// Hillis and Steele's rounds do more additions than the tree, but a warp's addition costs the same for one lane as for
-/// 32 lanes.
+/// Unlike in `scan_padded`, threads exchange values between registers in each round. Two barriers replace one barrier
+/// per tree level. Hillis and Steele's rounds do more additions than the tree, but a warp's addition costs the same for
+/// one lane as for 32 lanes.
 ///
 /// # Safety
 /// See [`scan`](super).

@@ -144,7 +144,7 @@ impl Status {
         (state, T::from_word(bits))
     }
 
-    /// Publishes the sum of a tile, and returns the sum of all earlier tiles. One thread of the block looks back, one
+    /// Publishes the sum of a tile and returns the sum of all earlier tiles. One thread of the block looks back, one
     /// tile at a time, until it finds a prefix.
     ///
     /// # Safety
@@ -172,7 +172,7 @@ impl Status {
         before
     }
 
-    /// Looks back like `look_back`, but with a whole warp, 32 tiles at a time. All lanes must call the method together,
+    /// Looks back like `look_back`, but a whole warp reads 32 tiles at a time. All lanes must call the method together,
     /// and all receive the result.
     ///
     /// # Safety

@@ -20,8 +20,8 @@ use crate::operation::Sum;
 /// times the size of the input. (*Programming Massively Parallel Processors*, section 11.6.)
 ///
 /// # Safety
-/// See [`scan`](super). `input`, `output` and `sums` are aligned to 16 bytes. `sums` has an element for each tile, and
-/// `barrier` points to a 0, which is 0 again when the kernel ends.
+/// See [`scan`](super). `input`, `output` and `sums` are aligned to 16 bytes. `sums` has an element for each tile.
+/// `barrier` points to a word that is 0, and the word is 0 again when the kernel ends.
 #[rung(
     after = scan_vector,
     lesson = "the whole scan in three phases: scan tiles, scan their sums, add them; this moves the data four times",
@@ -109,7 +109,7 @@ pub(super) unsafe fn scan_tile<const BLOCK: u32>(
         let warps = sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum);
         elements.store::<BLOCK>(output, tile, n, before.wrapping_add(warps));
         let sum = *warp_sums.add(BLOCK as usize / 32 - 1);
-        // The next tile overwrites `warp_sums`, so all threads must have read its words before.
+        // The next tile overwrites `warp_sums`, so all threads must read its words first.
         thread::sync_threads();
         sum
     }

@@ -18,9 +18,9 @@ pub(super) const ITEMS: u32 = VECTORS as u32 * 4;
 /// A thread loads four vectors of four elements. The lanes of a warp access neighboring vectors, so every load and
 /// store covers whole, consecutive sectors.
 ///
-/// Compared with `scan_coarsened`, a warp scans four rows of 128 elements one after another, with five shuffles each,
-/// and carries the sum from row to row. This scheme takes 24 shuffles for 16 elements instead of 5 for 8, but does not
-/// load any sector twice.
+/// A warp scans four rows of 128 elements, one after another. Each row takes five shuffles, and a sixth shuffle carries
+/// the sum to the next row. This scheme takes 24 shuffles for 16 elements, while `scan_coarsened` takes 5 for 8. But it
+/// does not load any sector twice.
 ///
 /// # Safety
 /// See [`scan`](super). `input` and `output` are aligned to 16 bytes.
@@ -60,7 +60,8 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         BLOCK * (VECTORS * WIDTH) as u32
     }
 
-    /// Returns the index of this thread's first vector in a tile. Its other vectors follow at intervals of 32 vectors.
+    /// Returns the index of this thread's first vector in a tile. The thread's other vectors follow at intervals of 32
+    /// vectors.
     #[inline(always)]
     fn first<const BLOCK: u32>(tile: u32) -> u32 {
         let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -98,8 +99,8 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         Self(array::from_fn(|row| unsafe { *vectors.add(row * 32) }), PhantomData)
     }
 
-    /// Scans the elements of this warp. Returns each lane's part of the inclusive scan. Also returns, to all lanes, the
-    /// sum of all elements. All 32 lanes must call the function together.
+    /// Scans the elements of this warp. Returns this lane's part of the inclusive scan, and the sum of all elements,
+    /// which is the same in all lanes. All 32 lanes must call the function together.
     #[inline(always)]
     pub(super) fn scan(self) -> (Self, T) {
         self.scan_form::<false>()

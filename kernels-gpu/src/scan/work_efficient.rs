@@ -9,7 +9,7 @@ use rung::rung;
 /// and a down-sweep adds these sums to the elements between the tree's nodes.
 ///
 /// In `scan_shared`, every thread adds in every round: `n log2 n` additions. Here threads add only at the nodes of the
-/// tree: about `2 n` additions. The cost is bank conflicts: the nodes of a level are a power of two apart, so at stride
+/// tree: about `2 n` additions. The cost is bank conflicts. The nodes of a level are a power of two apart, so at stride
 /// 16 all lanes of a warp need the same two banks. (Blelloch, *Prefix Sums and Their Applications*, 1990; this is Brent
 /// and Kung's inclusive form, *Programming Massively Parallel Processors*, section 11.4.)
 ///

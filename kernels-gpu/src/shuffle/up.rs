@@ -22,7 +22,7 @@ pub unsafe fn shuffle_up<T: warp::WarpShuffleValue>(input: *const T, output: *mu
     // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
-    // lanes of the mask call the shuffle together.
+    // lanes in the mask execute the shuffle together.
     unsafe {
         let value = *input.add(lane as usize);
         let (received, _) = warp::warp_shuffle_up(mask, value, delta, width);

@@ -3,7 +3,7 @@
 use cuda_std::{thread, warp};
 use rung::rung;
 
-/// `shuffle_down` with wrap-around at the end of the segment: every lane specifies the number of the lane to read,
+/// `shuffle_down` with wrap-around at the end of the segment. Every lane specifies the number of the lane to read,
 /// which is `lane + delta` modulo the width. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a positive
 /// offset.)
 ///
@@ -23,7 +23,7 @@ pub unsafe fn shuffle_wrap<T: warp::WarpShuffleValue>(input: *const T, output: *
     // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
-    // lanes of the mask call the shuffle together.
+    // lanes in the mask execute the shuffle together.
     unsafe {
         let value = *input.add(lane as usize);
         let (received, _) = warp::warp_shuffle_idx(mask, value, lane.wrapping_add(delta), width);

@@ -11,7 +11,7 @@ const REGISTERS: usize = 4;
 /// `shuffle_xor` with four registers per lane: four shuffles exchange four neighboring values at a time.
 ///
 /// The array stays in registers, because every index is known when the kernel is compiled. The number of lanes is a
-/// quarter of the number of values, so the width can be larger than the block. The host therefore passes
+/// quarter of the number of values, so the requested width can exceed the number of lanes. The host therefore passes
 /// `clamped_width`, the smaller of the width and the number of lanes. ("Exchange Values of an Array across a Warp",
 /// `test_shfl_xor_array`.)
 ///
@@ -37,7 +37,7 @@ pub unsafe fn shuffle_xor_array<T: warp::WarpShuffleValue>(
     // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have four values for each thread, and no other thread accesses this thread's values.
-    // All lanes of the mask call the shuffles together.
+    // All lanes in the mask execute the shuffles together.
     unsafe {
         let values: [T; REGISTERS] = array::from_fn(|k| *input.add(first + k));
         let received = values.map(|value| warp::warp_shuffle_xor(mask, value, lane_mask, clamped_width).0);

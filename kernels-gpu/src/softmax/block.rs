@@ -10,7 +10,8 @@ use super::rows;
 use crate::operation::{Max, Operation, Sum};
 use crate::tensor_core::{Bf16, F16, Output as _};
 
-/// A block computes a row in the same three passes. Neighboring threads read neighboring elements.
+/// A block computes a row in the three passes of `softmax_thread_per_row`. Neighboring threads read neighboring
+/// elements.
 ///
 /// After the first and the second pass, each thread has the maximum or the sum of every `BLOCK`-th element. A tree in
 /// shared memory combines these values in log2 `BLOCK` rounds. In each round, between two barriers, each thread of the

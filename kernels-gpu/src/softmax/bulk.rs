@@ -37,7 +37,7 @@ fn resident(block: u32, multiprocessors: u32) -> u32 {
     (multiprocessors / blocks(block) - u32::from(block == 1024 && multiprocessors > 8)).max(1)
 }
 
-/// `softmax_cluster` with resident clusters. Each cluster computes several rows, one after another. While a cluster
+/// `softmax_cluster` with resident clusters. Each cluster computes several rows one after another. While a cluster
 /// computes a row, the copies of its next rows are in flight.
 ///
 /// In `softmax_cluster`, a block of 1024 threads fills a multiprocessor. The block loads, computes, stores and ends,
@@ -189,7 +189,7 @@ impl Ring {
         }
     }
 
-    /// Waits for the copy of a round, and returns its stage.
+    /// Waits for the copy of a round and returns its stage.
     ///
     /// # Safety
     /// The copy has been started.
@@ -197,7 +197,7 @@ impl Ring {
     unsafe fn wait<T>(self, round: u32) -> *const T {
         let (stage, barrier) = self.stage(round);
         // SAFETY: the barrier is in the phase of this round or in the next phase, because the stage is filled again
-        // only later.
+        // only after all threads have read it.
         unsafe { barrier.wait(round / STAGES % 2) };
         stage.cast()
     }

@@ -23,8 +23,9 @@ pub const BLOCKS: u32 = 8;
 /// of the cluster follows, and then each warp combines the parts of all warps. So eight times the registers are
 /// available for a row, and a row of 512 KB is read only once.
 ///
-/// A block may write to the shared memory of another block only after that block has started. The first barrier ensures
-/// this order. Its wait comes after the loads. (CUDA C++ Programming Guide, "Distributed Shared Memory".)
+/// A block may write to the shared memory of another block only after that block has started. The kernel's first
+/// barrier ensures this order. Threads arrive at this barrier before the loads and wait after them. (CUDA C++
+/// Programming Guide, "Distributed Shared Memory".)
 ///
 /// # Safety
 /// See [`softmax`](super).
@@ -78,8 +79,8 @@ pub unsafe fn softmax_cluster<T: RowElement, O: RowOperation, const BLOCK: u32>(
 ///
 /// # Safety
 /// All threads of the cluster call the function together, and all blocks have started. `words` is shared memory with a
-/// word for each warp of the cluster, at the same offset in each block. No thread reads it after the next barrier of
-/// the cluster.
+/// word for each warp of the cluster, at the same offset in each block. No thread reads the words after the next
+/// barrier of the cluster.
 #[inline(always)]
 pub(super) unsafe fn of_cluster<O: RowOperation, const BLOCKS: u32, const N: usize>(
     words: *mut u64,

@@ -12,10 +12,10 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// A thread keeps the maximum of its elements so far, and the sum of their exponentials relative to this maximum. When
 /// an element is a new maximum, the thread multiplies the sum by `exp(old maximum - new maximum)`.
 ///
-/// So one pass over the row computes the maximum and the sum, and a second pass writes the output: the row is read
+/// So one pass over the row computes the maximum and the sum, and a second pass writes the output. The row is read
 /// twice instead of three times. The cost is a second exponential per element. (Milakov and Gimelshein, *Online
-/// normalizer calculation for softmax*, 2018.) The partial results of the threads are combined in the same way, with
-/// one barrier. [`RowOperation::both`] implements this step. With another operation, the kernel computes an RMSNorm.
+/// normalizer calculation for softmax*, 2018.) The partial results of the threads are rescaled and combined in the same
+/// way, with one barrier ([`RowOperation::both`]). With another operation, the kernel computes an RMSNorm.
 ///
 /// # Safety
 /// See [`softmax`](super).

@@ -98,8 +98,8 @@ impl RowElement for f32 {
     }
 }
 
-/// The operation that a rung applies to each row. It first computes the *part* (a partial result) of some of the row's
-/// elements, and then each output from the part of the whole row.
+/// The operation that a rung applies to each row. The operation first computes *parts*, which are partial results for
+/// some of the row's elements. It then computes each output from the part of the whole row.
 ///
 /// A rung that keeps a row replaces each element with its *weight* by [`weigh`](Self::weigh). An output is the product
 /// of the weight and a [`factor`](Self::factor), which is the same for all elements of a thread.
@@ -122,8 +122,8 @@ pub trait RowOperation {
     /// Combines two parts into the part of all their elements.
     fn both(a: Self::Part, b: Self::Part) -> Self::Part;
 
-    /// Replaces values with their weights, and returns the part of the values. The values form vectors of `width`
-    /// values, and `width` is a constant after inlining. If vector `k` does not exist, it stays unchanged.
+    /// Replaces values with their weights and returns the part of the values. The values form vectors of `width`
+    /// values, and `width` is a constant after inlining. If vector `k` does not exist, its values stay unchanged.
     fn weigh<const N: usize>(values: &mut [f32; N], width: usize, exists: impl Fn(usize) -> bool) -> Self::Part;
 
     /// Combines the parts of a warp's lanes, `N` per lane, and returns the result to all lanes. All 32 lanes must call
@@ -157,7 +157,7 @@ pub struct Softmax;
 /// exponential.
 #[derive(Clone, Copy)]
 pub struct MaxSum {
-    /// The maximum, or -∞ without elements. The maximum ignores a NaN, but the sum includes it.
+    /// The maximum, or -∞ if there are no elements. The maximum ignores a NaN, but the sum includes it.
     pub max: f32,
     /// The sum of all `exp(element - max)`.
     pub sum: f32,
@@ -172,8 +172,8 @@ pub(super) fn exp(x: f32) -> f32 {
     exp2(x * core::f32::consts::LOG2_E)
 }
 
-/// Returns the number to subtract from elements with this maximum. For -∞ the result is 0, because the difference of
-/// two equal infinities is NaN, which would make the sum NaN even if other elements of the row are finite.
+/// Returns the number to subtract from elements with this maximum. For -∞ the result is 0. Otherwise, the difference of
+/// two equal infinities would be NaN, and the sum would be NaN even if other elements of the row are finite.
 #[inline(always)]
 pub(super) fn shift(max: f32) -> f32 {
     if max == f32::NEG_INFINITY { 0.0 } else { max }
@@ -219,7 +219,7 @@ impl RowOperation for Softmax {
         let max = maxima[0].max(maxima[1]);
         let mut sums = [0.0; 2];
         for k in 0..N / width {
-            // Without the condition, a short row would compute the same number of exponentials as the longest row.
+            // Without this condition, a short row would take the same number of exponentials as the longest row.
             if exists(k) {
                 for i in k * width..(k + 1) * width {
                     values[i] = exp(values[i] - shift(max));
@@ -318,7 +318,7 @@ impl RowOperation for RmsNorm {
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call the function together. `parts` is shared memory with an element for each
-/// warp. No other code reads it between the last barrier before the call and the first barrier after the call.
+/// warp. No other code reads this memory between the last barrier before the call and the first barrier after the call.
 #[inline(always)]
 pub(super) unsafe fn of_block<O: RowOperation, const BLOCK: u32>(parts: *mut O::Part, part: O::Part) -> O::Part {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -395,13 +395,13 @@ impl Span {
         array::from_fn(|i| T::of_vector(vectors[i / T::WIDTH], i % T::WIDTH).value())
     }
 
-    /// Replaces this thread's values with their weights, and returns the part of the values.
+    /// Replaces this thread's values with their weights and returns the part of the values.
     #[inline(always)]
     pub(super) fn weigh<T: RowElement, O: RowOperation, const N: usize>(self, values: &mut [f32; N]) -> O::Part {
         O::weigh(values, T::WIDTH, |k| self.index::<T>(k) < self.n)
     }
 
-    /// Multiplies this thread's weights by a factor, and stores the products to a row.
+    /// Multiplies this thread's weights by a factor and stores the products to a row.
     ///
     /// # Safety
     /// `row` has `n` elements, and no other thread accesses this thread's elements. If the operation has a weight,

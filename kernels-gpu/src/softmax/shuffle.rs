@@ -10,7 +10,7 @@ use super::rows;
 use crate::operation::{Max, Operation, Sum};
 use crate::tensor_core::{Bf16, F16, Output as _};
 
-/// `softmax_block`, but warps combine their values in registers.
+/// `softmax_block`, except that warps combine their values in registers.
 ///
 /// Five shuffles combine the values of a warp. Shared memory carries one value per warp, and each warp combines these
 /// values with five more shuffles. The maximum and the sum each need one barrier, instead of one for each level of the

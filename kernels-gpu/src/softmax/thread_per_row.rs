@@ -10,7 +10,7 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 ///
 /// The thread subtracts the maximum before the exponential, so the exponential cannot overflow. The subtraction does
 /// not change the quotient. Neighboring threads read elements that are a whole row apart, so a warp's load touches 32
-/// sectors and uses 2 bytes of each. In addition, a matrix has fewer rows than a GPU has threads.
+/// sectors and uses 2 bytes of each. In addition, most matrices have fewer rows than a GPU has threads.
 ///
 /// # Safety
 /// See [`softmax`](super).

@@ -6,7 +6,7 @@ use rung::rung;
 use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
 use crate::tensor_core::{Bf16, F16};
 
-/// The number of warps in a block, which is also the number of its rows.
+/// The number of warps in a block, which is also the number of rows that a block computes.
 const WARPS: u32 = 4;
 /// The maximum number of elements in a row.
 pub const LONGEST: u32 = 32 * COUNT as u32;
@@ -16,8 +16,8 @@ const COUNT: usize = 32;
 /// `softmax_vector` with one warp per row, which needs no barrier and no shared memory.
 ///
 /// Only shuffles combine the parts of a row, and a warp does not wait for other warps. So some warps of a
-/// multiprocessor load while others store. With a block per row, all warps load, then all wait at the barrier, and then
-/// all store. The rows have at most 1024 elements.
+/// multiprocessor load while others store. If a block computes a row, all its warps load, then wait at the barrier, and
+/// then store. The rows have at most 1024 elements.
 ///
 /// # Safety
 /// See [`softmax`](super).

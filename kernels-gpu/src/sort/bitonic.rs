@@ -16,7 +16,7 @@ use crate::grid_barrier::GridBarrier;
 /// The previous rung sorts only sections that fit into a block's shared memory. Here a step in global memory reads and
 /// writes the whole array, and a grid barrier follows each step. As soon as the pairs lie within sections, the rest of
 /// the merge runs in shared memory in one pass. For 2^24 keys in sections of 2^11, the merges take 91 steps in global
-/// memory and 13 passes in shared memory. Expect the time of about 100 copies of the array.
+/// memory and 13 passes in shared memory. Expect this rung to take as long as about 100 copies of the array.
 ///
 /// # Safety
 /// See [`sort`](super).

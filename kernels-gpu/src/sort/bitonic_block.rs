@@ -15,11 +15,12 @@ pub(super) const ITEMS: u32 = 4;
 /// length.
 ///
 /// A merge compares keys in pairs and swaps a pair that is in the wrong order. The first step of a merge compares the
-/// first run with the reversed second run: key `i` of a pair of runs with key `size - 1 - i`. The next steps compare
-/// keys that are `size / 4`, `size / 8`, … apart. The pairs do not depend on the keys, so all threads work in every
-/// step. A section of 2^11 keys needs 66 steps, with a barrier before each step. In this form of the network, the
-/// smaller key always moves to the lower position. So a comparison with a position after the last key would change
-/// nothing, and the kernel omits such comparisons. (Batcher, *Sorting Networks and Their Applications*, 1968.)
+/// first run with the reversed second run. It compares key `i` of a pair of runs with key `size - 1 - i`. The next
+/// steps compare keys that are `size / 4`, `size / 8`, … apart. The pairs do not depend on the keys, so all threads
+/// work in every step. A section of 2^11 keys needs 66 steps, with a barrier before each step. In this form of the
+/// network, the smaller key always moves to the lower position. So a comparison with a position after the last key
+/// would change nothing, and the kernel omits such comparisons. (Batcher, *Sorting Networks and Their Applications*,
+/// 1968.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -85,9 +86,9 @@ pub(super) unsafe fn merge<K: Key, V: Value, const BLOCK: u32>(
     }
 }
 
-/// Puts the two keys of a pair in order, with their values. A step has pairs in each run of `size` positions: the
-/// positions `i` and `size - 1 - i` if `is_reversed`, and `i` and `i + size / 2` otherwise. A pair that extends beyond
-/// the `count` keys stays unchanged.
+/// Puts the two keys of a pair in order, with their values. Each run of `size` positions consists of pairs. A pair is
+/// the positions `i` and `size - 1 - i` if `is_reversed`, and `i` and `i + size / 2` otherwise. A pair that extends
+/// beyond the `count` keys stays unchanged.
 ///
 /// # Safety
 /// `pairs` has `count` elements, and no other thread accesses the elements of this pair.

@@ -25,11 +25,11 @@ const fn buffer_words<K>(block: u32) -> usize {
 
 /// `sort_digits`, except that each tile is first sorted by its digit in shared memory.
 ///
-/// The keys of a tile with the same digit go to consecutive positions. In the previous rung, different warps write
+/// Keys of one tile that have the same digit go to consecutive positions. In the previous rung, different warps write
 /// these keys at different times. Here the block first puts its keys in the order of their digits. Then neighboring
-/// lanes write neighboring positions: with 3584 random keys and 256 digits, runs of 14 on average. For 2^20 + 3 random
-/// keys, the simulator counts 7.7 sectors per store of a warp instead of 26.7. The values follow their keys through the
-/// same buffer. (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
+/// lanes write neighboring positions: with 3584 random keys and 256 digits, in runs of 14 keys on average. For 2^20 + 3
+/// random keys, the simulator counts 7.7 sectors per store of a warp instead of 26.7. The values follow their keys
+/// through the same buffer. (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -107,8 +107,8 @@ struct Shared {
     warp_sums: *mut i32,
     /// `buffer_words` 64-bit words.
     buffer: *mut u64,
-    /// For each digit, the position in the buffer at which its keys start, and later the distance from there to their
-    /// position in the array.
+    /// For each digit: first the position in the buffer at which the digit's keys start, and later the distance from
+    /// this position to the keys' position in the array.
     starts: *mut u32,
 }
 
@@ -150,7 +150,8 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
         }
     }
     thread::sync_threads();
-    // SAFETY: a digit is below `DIGITS`. Each place of the tile has one key, and the buffer fits all keys of the tile.
+    // SAFETY: a digit is below `DIGITS`. Each position in the tile has one key, and all keys of the tile fit in the
+    // buffer.
     let places: [u32; ITEMS as usize] = array::from_fn(|k| unsafe {
         let place = *shared.starts.add(digits[k] as usize) + ranks[k];
         *shared.buffer.cast::<Ordered<K>>().add(place as usize) = keys[k];
@@ -162,7 +163,7 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
         if place >= count {
             return 0;
         }
-        // SAFETY: the place has a key, and no other key has the same target in this pass.
+        // SAFETY: there is a key at this position, and no other key has the same target in this pass.
         unsafe {
             let key = *shared.buffer.cast::<Ordered<K>>().add(place as usize);
             let target = (*distances.add(K::digit::<DIGIT_BITS>(key, shift) as usize)).wrapping_add(place);
@@ -177,7 +178,7 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
     for (k, place_in_buffer) in places.into_iter().enumerate() {
         let i = start + place(ITEMS, k as u32);
         if i < n {
-            // SAFETY: i < n, and each place has one writer.
+            // SAFETY: i < n, and each position has one writer.
             unsafe { *shared.buffer.cast::<V>().add(place_in_buffer as usize) = *from.values.add(i as usize) };
         }
     }
@@ -185,7 +186,7 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
     for (k, target) in targets.into_iter().enumerate() {
         let place = tid + k as u32 * BLOCK;
         if place < count {
-            // SAFETY: `place` is in the buffer, and `target` is the place of the value's key, so it is in the array and
+            // SAFETY: `place` is in the buffer. `target` is the position of the value's key, so it is in the array and
             // has one writer.
             unsafe { *to.values.add(target as usize) = *shared.buffer.cast::<V>().add(place as usize) };
         }

@@ -44,8 +44,8 @@ pub(super) unsafe fn scan_block<const BLOCK: u32>(warp_sums: *mut i32, value: u3
 
 /// Replaces each count of a table with the sum of the counts before it. Starts and ends with a grid barrier.
 ///
-/// Each block sums a part of the table, and then scans this part, starting with the sum of the parts before it, as in
-/// `scan_reduce_first`.
+/// Each block sums a part of the table. Then the block scans this part, starting with the sum of the parts before it,
+/// as in `scan_reduce_first`.
 ///
 /// # Safety
 /// All threads of all blocks of `BLOCK` call the function together. `counts` has `length` words and `sums` has a word

@@ -18,8 +18,8 @@ use crate::grid_barrier::GridBarrier;
 ///
 /// 32-bit keys need four passes instead of 32. The blocks count the digits of their tiles with atomics in shared
 /// memory. The table has 256 counts for each tile, and a scan of the table computes the positions for the keys of each
-/// digit. A ballot is not enough to rank a key among the tile's keys with the same digit, so the lanes of a warp with
-/// equal digits find each other with `match.any`. The next limit is the scatter: neighboring lanes have different
+/// digit. A ballot is not enough to rank a key among the tile's keys with the same digit. So the lanes of a warp find
+/// the lanes with the same digit with `match.any`. The next limit is the scatter: neighboring lanes have different
 /// digits, so a store of a warp touches up to 32 sectors. (Satish, Harris and Garland, *Designing Efficient Sorting
 /// Algorithms for Manycore GPUs*, 2009, section 4; Merrill and Grimshaw, *High Performance and Scalable Radix Sorting*,
 /// 2011; *Programming Massively Parallel Processors*, section 13.5.)
@@ -87,7 +87,7 @@ pub unsafe fn sort_digits<K: Key, V: Value, const BLOCK: u32>(
             for k in 0..ITEMS as usize {
                 let i = index * tile + place(ITEMS, k as u32);
                 if i < n {
-                    // SAFETY: the key exists, and no other key moves to the same place in this pass.
+                    // SAFETY: the key exists, and no other key moves to the same position in this pass.
                     unsafe { from.copy_one(i, to, *counts.add((digits[k] * tiles + index) as usize) + ranks[k]) };
                 }
             }

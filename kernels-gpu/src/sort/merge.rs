@@ -18,13 +18,13 @@ const ITEMS: u32 = 5;
 ///
 /// The network of `sort_bitonic` needs about `n log2² n / 4` comparisons, because its pairs do not depend on the keys.
 /// A merge that depends on the keys doubles the length of the runs in one pass. Every thread writes the same number of
-/// keys of the result. A binary search finds where these keys start in both runs: of the first `d` keys of the result,
-/// `i` are from the first run and `d - i` from the second run, and only one `i` is correct. First the threads of the
-/// grid search for the parts of all tiles. Then a block loads the parts of a tile, and its threads search in the tile.
-/// Among equal keys, the keys of the first run come first, so the sort is stable. For 2^24 keys there are 13 passes:
-/// expect the time of about 14 copies of the array, plus the time of the searches. (Green, McColl and Bader, *GPU Merge
-/// Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009, section
-/// 5.)
+/// keys of the result. A binary search finds where these keys start in both runs. Of the first `d` keys of the result,
+/// `i` are from the first run and `d - i` from the second run. The search finds `i`. First the threads of the grid
+/// search for the parts of all tiles. Then a block loads the parts of a tile, and its threads search in the tile. Among
+/// equal keys, the keys of the first run come first, so the sort is stable. For 2^24 keys there are 13 passes. Expect
+/// them to take as long as about 14 copies of the array, plus the time of the searches. (Green, McColl and Bader, *GPU
+/// Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009,
+/// section 5.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -168,7 +168,7 @@ unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diag
         // SAFETY: both runs are sorted and complete, and diagonal < end.
         let mut first = unsafe { merge_path(runs, middle, runs.at(middle), end - middle, diagonal) };
         let (mut second, mut place) = (middle + diagonal - first, 0);
-        // Separate addresses instead of `runs`, because the closure would put `runs` into local memory.
+        // The closure captures separate addresses, because capturing `runs` would put `runs` into local memory.
         let Pairs { keys, values } = runs;
         Some(array::from_fn::<(K, V), { ITEMS as usize }, _>(|_| {
             // SAFETY: a key is read only if its position is below the end of its run. After the last key of a run, the
@@ -199,7 +199,7 @@ unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diag
         let place = diagonal + k as u32;
         if place < end {
             let Pairs { keys, values } = runs.at(place);
-            // SAFETY: place < end, and each place has one writer after the barrier.
+            // SAFETY: place < end, and each position has one writer after the barrier.
             unsafe { (*keys, *values) = merged[k] };
         }
     }

@@ -22,10 +22,11 @@ const ITEMS: usize = 12;
 /// back over the counts of earlier tiles, as in `scan_look_back`, with one look-back for each digit. So the block knows
 /// how many keys with each digit are in earlier tiles, while its keys are still in registers.
 ///
-/// A look-back cannot count the smaller digits in later tiles. Therefore, the kernel counts the digits of all passes
-/// once, before the first pass. With four passes, a key is read five times and written four times.
+/// Keys with smaller digits in later tiles also go before this tile's keys, but a look-back cannot count them.
+/// Therefore, the kernel counts the digits of all passes once, before the first pass. With four passes, a key is read
+/// five times and written four times.
 ///
-/// Within a tile, a key's rank is the number of earlier keys with its digit. Each warp ranks 32 keys at a time: votes
+/// Within a tile, a key's rank is the number of earlier keys with its digit. Each warp ranks 32 keys at a time. Votes
 /// find the lanes with the same digit, and a counter for each digit holds the number of earlier keys. (Adinets and
 /// Merrill, *Onesweep: A Faster Least Significant Digit Radix Sort for GPUs*, 2022.)
 ///
@@ -115,8 +116,8 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
             // SAFETY: the positions are all different.
             unsafe { put_values(tile_values, places, moved) };
             if tid < DIGITS {
-                // SAFETY: the blocks of all tiles run, and only this thread writes the words and the offset of its
-                // digit.
+                // SAFETY: the blocks of all tiles are running, and only this thread writes the words and the offset of
+                // its digit.
                 unsafe {
                     let before = words.look_back::<1>(tile, tid);
                     words.publish(tile, tid, before + count, true);

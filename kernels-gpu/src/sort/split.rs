@@ -15,15 +15,15 @@ use crate::scan::shuffle::sum_of_warps_before;
 /// The number of keys per thread.
 pub(super) const ITEMS: u32 = 8;
 
-/// Each pass splits the keys by one bit, starting with the lowest: keys with a 0 go to the front, and keys with the
+/// Each pass splits the keys by one bit, starting with the lowest bit. Keys with a 0 go to the front, and keys with the
 /// same bit keep their order.
 ///
 /// The previous rungs compare keys. Here no two keys are compared, and the number of passes depends only on the size of
 /// a key: 32 for 32 bits. The position of a key with a 0 is the number of zeros before it, which is a prefix sum. The
 /// blocks count the zeros of their tiles, and the grid scans the counts. Then each tile is loaded again, and a ballot
 /// counts the zeros of the earlier lanes. A pass reads the array twice and writes it once. So for 32-bit keys, expect
-/// the time of 32 times 1.5 copies of the array. (*Programming Massively Parallel Processors*, section 13.3; Blelloch,
-/// *Prefix Sums and Their Applications*, 1990, `split`.)
+/// the rung to take as long as 32 times 1.5 copies of the array. (*Programming Massively Parallel Processors*, section
+/// 13.3; Blelloch, *Prefix Sums and Their Applications*, 1990, `split`.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -98,7 +98,7 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
                 let (place, rank) = (place(ITEMS, k as u32), zeros + (ballot & lanes_before).count_ones());
                 let (row, rank) = if ballot >> (tid % 32) & 1 == 1 { (0, rank) } else { (tiles, place - rank) };
                 if index * tile + place < n {
-                    // SAFETY: the key exists, and no other key moves to the same place in this pass.
+                    // SAFETY: the key exists, and no other key moves to the same position in this pass.
                     unsafe {
                         let start = *counts.add((row + index) as usize);
                         from.copy_one(index * tile + place, to, start + rank);

@@ -6,8 +6,8 @@
 //! the count and the state, so relaxed ordering is enough.
 //!
 //! The highest bit is 1 in passes with an even number and 0 in passes with an odd number. Each pass writes every word
-//! of its tiles, and a launch has an even number of passes. So a word with the other value of this bit is from the
-//! previous pass or from an earlier launch, or was never written. No pass has to clear the words.
+//! of its tiles, and a launch has an even number of passes. So if this bit of a word has the other value, the word is
+//! from the previous pass or from an earlier launch, or was never written. No pass has to clear the words.
 //!
 //! # Forward progress
 //! A block waits for the words of earlier tiles. All blocks of the grid are resident, because they also synchronize at
@@ -181,8 +181,8 @@ fn lanes_with(digit: usize) -> u32 {
     lanes
 }
 
-/// Counts one key per lane. Returns the number of earlier keys of the warp with the same digit as this lane's key: keys
-/// of earlier calls, and keys of lower lanes.
+/// Counts one key per lane. Returns the number of earlier keys of the warp with the digit of this lane's key. Earlier
+/// keys are keys of earlier calls and keys of lower lanes.
 ///
 /// # Safety
 /// All 32 lanes of a warp call the function together. `counts` is shared memory with `DIGITS` counts, which only this
@@ -192,7 +192,7 @@ pub(super) unsafe fn rank(counts: *mut u16, digit: usize) -> u32 {
     let lanes = lanes_with(digit);
     let lanes_before = (1 << (thread::thread_idx_x() % 32)) - 1;
     let earlier = (lanes & lanes_before).count_ones();
-    // SAFETY: digit < DIGITS. The first lane with a digit writes its word, after all lanes have read the word.
+    // SAFETY: digit < DIGITS. The first lane with a digit writes the digit's word, after all lanes have read the word.
     unsafe {
         let counted = u32::from(*counts.add(digit));
         warp::sync_warp(u32::MAX);
@@ -243,14 +243,14 @@ pub(super) unsafe fn counts_before(warp_sums: *mut u32, count: u32) -> u32 {
     before
 }
 
-/// Publishes the counts of a tile, and replaces each warp's count of a digit with the position in the sorted tile at
-/// which the warp's keys with the digit start. Returns to thread `d` the number of keys with digit `d`, and the number
-/// of keys with smaller digits. The function contains block barriers: at the start, in the middle, and at the end.
+/// Publishes the counts of a tile. Replaces each warp's count of a digit with a position in the sorted tile: the start
+/// of the warp's keys with this digit. Returns to thread `d` the number of keys with digit `d`, and the number of keys
+/// with smaller digits. The function contains block barriers: at the start, in the middle, and at the end.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call the function together. `counts` is shared memory with `DIGITS` counts for
-/// each warp, and `warp_sums` with a word for each warp. Nothing else uses both before the function returns. The tile
-/// has words in `words`.
+/// each warp, and `warp_sums` is shared memory with a word for each warp. Nothing else uses this memory before the
+/// function returns. The tile has words in `words`.
 #[inline(always)]
 pub(super) unsafe fn place_digits<const BLOCK: u32>(
     counts: *mut u16,
@@ -293,8 +293,8 @@ pub(super) unsafe fn put_values<V: Value, const ITEMS: usize>(values: *mut V, pl
     }
 }
 
-/// Writes the first `count` keys and values of a tile that is sorted by its digits: key `i` with digit `d` to position
-/// `offsets[d] + i`.
+/// Writes the first `count` keys and values of a tile that is sorted by its digits. Key `i` with digit `d` goes to
+/// position `offsets[d] + i`.
 ///
 /// # Safety
 /// All threads of a block of `BLOCK` call the function together. The tile has `count` keys, at most `BLOCK * ITEMS`,
@@ -370,7 +370,7 @@ impl Words {
     /// first, until a word holds a prefix. Reads `AT_ONCE` words at a time.
     ///
     /// # Safety
-    /// The blocks of all tiles before `tile` run, and publish their words without waiting for later tiles.
+    /// The blocks of all tiles before `tile` are running. They publish their words without waiting for later tiles.
     #[inline(always)]
     pub(super) unsafe fn look_back<const AT_ONCE: usize>(self, tile: u32, digit: u32) -> u32 {
         let mut before = 0;

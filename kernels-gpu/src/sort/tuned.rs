@@ -29,8 +29,9 @@ const ITEMS: usize = 24;
 /// Prediction: a pass that hides all waits takes the time of a copy, so four passes and the counts take at least the
 /// time of 4.5 copies. Measured on an H100 80GB HBM3, in one run: 2^28 keys in 6.16 ms (CUB 6.45, a copy 0.75), 2^24 in
 /// 436 µs (CUB 485), and 2^20 in 60 µs (92). 2^28 keys with values take 8.48 ms (8.81). The votes and the shared memory
-/// accesses of the ranks keep the kernel above the predicted minimum. With 16 keys per thread and two blocks, keys
-/// without values take 5 to 8 % less time. Keys with values take 28 % more, because 64 registers are too few for them.
+/// accesses of the ranks keep the kernel above the predicted minimum. With 16 keys per thread and two blocks per
+/// multiprocessor, keys without values take 5 to 8 % less time. Keys with values take 28 % more, because 64 registers
+/// are too few for them.
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -104,8 +105,8 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
             });
             // SAFETY: all threads of the block call `place_digits`, and the tile has words in `words`.
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
-            // Without `opaque`, addresses in `warp_counts` and of the arrays would occupy registers across the previous
-            // steps.
+            // Without `opaque`, the addresses of the arrays and of words in `warp_counts` would occupy registers during
+            // the previous steps.
             let pass = opaque(pass);
             let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
             let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
@@ -127,8 +128,8 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
                 items = unsafe { load_keys::<K, BLOCK, ITEMS>(from, next, n) };
             }
             if tid < DIGITS {
-                // SAFETY: the blocks of all tiles run, and only this thread writes the words and the offset of its
-                // digit.
+                // SAFETY: the blocks of all tiles are running, and only this thread writes the words and the offset of
+                // its digit.
                 unsafe {
                     let before = words.look_back::<4>(tile, tid);
                     words.publish(tile, tid, before + count, true);

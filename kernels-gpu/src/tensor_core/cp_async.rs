@@ -1,9 +1,9 @@
 //! `cp.async`: copies from global to shared memory that bypass the registers (compute capability 8.0 and newer).
 //!
 //! A thread starts a copy and continues, and the bytes arrive in shared memory later. `cp.async.commit_group` forms a
-//! group from the copies since the previous commit. `cp.async.wait_group` waits until all groups of this thread have
-//! arrived, except for a given number of the last groups. The copies of other threads may still be in flight, so a
-//! barrier must follow.
+//! group from the copies since the previous commit. `cp.async.wait_group` waits until all of this thread's groups have
+//! arrived, except for a given number of the most recent groups. The copies of other threads may still be in flight, so
+//! a barrier must follow.
 //!
 //! (PTX ISA, "Data Movement and Conversion Instructions: cp.async".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]

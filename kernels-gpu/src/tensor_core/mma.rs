@@ -2,10 +2,10 @@
 //!
 //! A *fragment* is a piece of a matrix that is spread over the registers of a warp's 32 lanes. Here a fragment has 16
 //! rows of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four 8 × 8 *matrices*. Each matrix
-//! takes one register per lane. Lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k` of row (of `a`) or
-//! column (of `b`) `l / 4` of each matrix. The first of these two elements is in the register's lower half. [`halves`]
-//! returns the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular "Matrix Fragments
-//! for mma.m16n8k16 with floating point type".)
+//! takes one register per lane. In each matrix, lane `l` holds two elements of row `l / 4` (of `a`) or column `l / 4`
+//! (of `b`). They are elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k`. The first of these two elements is in the
+//! register's lower half. [`halves`] returns the order of the four matrices. (PTX ISA, "Warp-Level Matrix
+//! Instructions", in particular "Matrix Fragments for mma.m16n8k16 with floating point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -30,8 +30,8 @@ pub struct Chunk(pub [u32; 4]);
 /// The registers that hold a fragment: four per lane, with two elements each.
 pub type Fragment = [u32; 4];
 
-/// The sums of `M` · 16 rows and `N` · 16 columns. Each pair of a fragment of `a` and a fragment of `b` has the
-/// accumulators of two `mma.sync` instructions, which compute 8 columns each.
+/// The sums of `M` · 16 rows and `N` · 16 columns. A fragment of `a` times a fragment of `b` takes two `mma.sync`
+/// instructions, which compute 8 columns each and have separate accumulators.
 pub type Sums<const M: usize, const N: usize> = [[[[f32; 4]; 2]; N]; M];
 
 /// A 16-bit element that `mma.sync` multiplies.
@@ -98,8 +98,8 @@ pub unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, lef
     }))
 }
 
-/// Returns the position of 8 × 8 matrix number `matrix` in a fragment: which half of the 16 rows (of `a`) or columns
-/// (of `b`), and which half along `k`.
+/// Returns the position of 8 × 8 matrix number `matrix` in a fragment. The position is a half of the 16 rows (of `a`)
+/// or columns (of `b`), and a half along `k`.
 ///
 /// For `a`, the second matrix has the next 8 rows. For `b`, the second matrix has the next 8 elements along `k`,
 /// because `mma.sync` takes 8 columns of `b` in two registers. The first two registers hold the first 8 columns.
@@ -112,8 +112,8 @@ pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {
 /// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: loads the four 8 × 8 matrices of a fragment from shared memory. (PTX
 /// ISA, "Warp-level matrix load instruction: ldmatrix".)
 ///
-/// Lane `l` provides the address of row `l % 8` of matrix `l / 8`: 8 elements, 16 bytes. With `TRANSPOSED`, the rows in
-/// memory run perpendicular to `k`, and `.trans` transposes each matrix during the load.
+/// Lane `l` provides the address of row `l % 8` of matrix `l / 8`: 8 elements (16 bytes). With `TRANSPOSED`, the rows
+/// in memory run perpendicular to `k`, and `.trans` transposes each matrix during the load.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp execute the call together, and that `row` is the address of a

@@ -3,7 +3,7 @@
 //!
 //! The TMA is a copy engine in each multiprocessor of a Hopper GPU. The host describes a matrix and the size of its
 //! boxes in a [`TensorMap`]. One thread then starts a copy with the coordinates of a box's first element. The engine
-//! computes the addresses, and swizzles the box in shared memory. Outside the matrix, the engine reads zeros and does
+//! computes the addresses and swizzles the box in shared memory. Outside the matrix, the engine reads zeros and does
 //! not write.
 //!
 //! The threads that use a box wait for its bytes at an [`Mbarrier`] in shared memory. The numbered barriers of a block
@@ -40,7 +40,7 @@ impl TensorMap {
             options(nostack, preserves_flags));
     }
 
-    /// Starts a copy like [`TensorMap::load`] of a box in matrix number `matrix` of a map with three dimensions.
+    /// Starts a copy like [`TensorMap::load`], but from matrix number `matrix` of a map with three dimensions.
     ///
     /// # Safety
     /// See [`TensorMap::load`]. The caller must also ensure that the map has three dimensions.
@@ -51,8 +51,8 @@ impl TensorMap {
             in(reg32) barrier.0.0, options(nostack, preserves_flags));
     }
 
-    /// Starts a copy like [`TensorMap::load`] to the same address in several blocks of the cluster. `blocks` has one
-    /// bit for each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
+    /// Starts a copy like [`TensorMap::load`], but to the same address in several blocks of the cluster. `blocks` has
+    /// one bit for each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
     ///
     /// # Safety
     /// See [`TensorMap::load`], for each of these blocks.
@@ -77,7 +77,7 @@ impl TensorMap {
             options(nostack, preserves_flags));
     }
 
-    /// Starts a copy like [`TensorMap::store`] to matrix number `matrix` of a map with three dimensions.
+    /// Starts a copy like [`TensorMap::store`], but to matrix number `matrix` of a map with three dimensions.
     ///
     /// # Safety
     /// See [`TensorMap::store`]. The caller must also ensure that the map has three dimensions.
@@ -150,8 +150,8 @@ pub fn fence_global() {
 /// bytes long and aligned to 8 bytes.
 ///
 /// A phase of the barrier ends when the expected number of threads has arrived and all announced bytes have been
-/// copied. A waiting thread specifies the phase by its parity: the first phase has parity 0, the second has parity 1,
-/// and the third has parity 0 again.
+/// copied. A waiting thread specifies the phase by the phase's parity. The first phase has parity 0, the second has
+/// parity 1, and the third has parity 0 again.
 #[derive(Clone, Copy)]
 pub struct Mbarrier(pub Shared);
 
@@ -174,7 +174,7 @@ impl Mbarrier {
     /// earlier writes.
     ///
     /// # Safety
-    /// The caller must ensure that the barrier is initialized and that its phase still lacks an arrival.
+    /// The caller must ensure that the barrier is initialized and that its current phase still expects an arrival.
     #[inline(always)]
     pub unsafe fn arrive(self) {
         ptx!("mbarrier.arrive.shared::cta.b64 _, [{}];", in(reg32) self.0.0, options(nostack, preserves_flags));

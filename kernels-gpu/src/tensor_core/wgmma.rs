@@ -1,8 +1,8 @@
 //! `wgmma`: a warp group (four warps) multiplies matrices that are in shared memory.
 //!
 //! One instruction multiplies a tile of 64 rows by a tile of `N` columns and adds the product to sums in the registers
-//! of 128 threads. The tensor cores read both tiles, which matrix descriptors describe, from shared memory while the
-//! threads continue. So no thread may access the sums between [`fence`] and [`wait`]. The first tile can also be in
+//! of 128 threads. Matrix descriptors describe both tiles, and the tensor cores read the tiles from shared memory while
+//! the threads continue. So no thread may access the sums between [`fence`] and [`wait`]. The first tile can also be in
 //! registers ([`fragment`]), so that one product can be a factor of the next product.
 //!
 //! Around the products, `setmaxnreg` moves registers between warp groups ([`setmaxnreg_dec`], [`setmaxnreg_inc`]), and
@@ -32,7 +32,7 @@ pub const STEPS: u32 = ROW_BYTES / STEP_BYTES;
 /// The number of bytes along k that an instruction multiplies.
 const STEP_BYTES: u32 = 32;
 
-/// Returns the offset of a 16-byte chunk in a box with a 128-byte swizzle: chunk `c` of row `r` is stored at position
+/// Returns the offset of a 16-byte chunk in a box with a 128-byte swizzle. Chunk `c` of row `r` is stored at position
 /// `c ^ r % 8` of the row. So chunks with the same number in eight rows are in different banks.
 #[inline(always)]
 #[must_use]
@@ -50,7 +50,7 @@ pub trait Layout {
     const STEP: u32;
 }
 
-/// Boxes that are K-major (if `K_MAJOR`) or not.
+/// Boxes that are K-major if `K_MAJOR` is true.
 ///
 /// The rows of K-major boxes run along k: they are rows of `a`, or columns of a column-major `b`. In other boxes, the
 /// 64 rows are 64 values of k, and each row has 64 columns of a row-major `b`. Only 16-bit elements may be stored in
@@ -65,7 +65,7 @@ impl<const K_MAJOR: bool> Layout for Boxes<K_MAJOR> {
     const STEP: u32 = if K_MAJOR { STEP_BYTES } else { 16 * ROW_BYTES };
 }
 
-/// Boxes of 64 columns and `ROWS` rows, which are values of k. `ROWS` is a multiple of 16.
+/// Boxes of 64 columns and `ROWS` rows. Each row holds the elements of one value of k. `ROWS` is a multiple of 16.
 pub struct TallBoxes<const ROWS: u32>;
 
 impl<const ROWS: u32> Layout for TallBoxes<ROWS> {
@@ -118,10 +118,10 @@ impl<E: Element, L: Layout> Tile<E, L> {
 /// The sums of one thread of a warp group. The sums of 64 rows × `2 * N` columns are spread over 128 threads, `N`
 /// registers in each.
 ///
-/// Thread `t` holds elements of row `t / 32 * 16 + t % 32 / 4` and of the row 8 rows below. Of each eight columns `8 i`
-/// to `8 i + 7`, the thread holds column `8 i + t % 4 * 2` and the next column. Registers `4 i` and `4 i + 1` hold the
-/// elements of the first row, and `4 i + 2` and `4 i + 3` the elements of the second row. (PTX ISA, "Register Fragments
-/// for wgmma.mma_async.m64nNk16", matrix D.)
+/// Thread `t` holds elements of row `t / 32 * 16 + t % 32 / 4` and of the row that is 8 rows below. Of each eight
+/// columns `8 i` to `8 i + 7`, the thread holds column `8 i + t % 4 * 2` and the next column. Registers `4 i` and `4 i
+/// + 1` hold the elements of the first row, and `4 i + 2` and `4 i + 3` the elements of the second row. (PTX ISA,
+/// "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.)
 pub trait Sums<E>: Finish {
     /// Starts the product of the 64 rows of `a` with all columns of `b`. If `is_added`, the product is added to the
     /// sums. Otherwise it replaces them.
@@ -195,8 +195,9 @@ pub unsafe fn wait<const PENDING: u32>() {
 
 /// Sums that products in flight can still change.
 pub trait Finish {
-    /// Waits until all groups of products, except the last `PENDING`, have been added to their sums. These sums must
-    /// not belong to the pending groups. The compiler cannot move reads of these sums before the wait.
+    /// Waits until all groups of products, except the last `PENDING`, have been added to their sums. The products of
+    /// the pending groups must not be added to these sums. The compiler cannot move reads of these sums before the
+    /// wait.
     ///
     /// # Safety
     /// The caller must ensure that all threads of the warp group call the function.

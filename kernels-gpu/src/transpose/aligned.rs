@@ -35,21 +35,21 @@ pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
     rows_of_tiles(rows) * cols.div_ceil(TILE_COLS)
 }
 
-/// The block writes a window of each output row from a tile of 128 rows and 64 columns. Every window begins at a sector
-/// boundary.
+/// Each block writes a window of each output row from a tile of 128 rows and 64 columns. Every window begins at a
+/// sector boundary.
 ///
-/// If the number of rows is not a multiple of 8, the output's rows begin at different offsets within sectors, and so do
-/// the 128 elements of each output row that a tile covers. In the previous rungs, two blocks each write a part of the
-/// sectors at both ends: memory has to read such a sector, insert the part and write it. Here the block moves its
-/// window of an output row back by 0 to 7 elements, to a sector boundary. It therefore also reads the 8 rows above its
-/// tile. All sectors are written whole, except the sectors at the ends of the matrix. The block reads 136 rows and
-/// writes 128, and the 8 additional rows come from L2. The tiles are numbered in column-major order, so blocks that run
-/// at the same time write neighboring segments of the same output rows.
+/// If the number of rows is not a multiple of 8, the output's rows begin at different offsets within sectors. So do the
+/// 128 elements of each output row that a tile covers. In the previous rungs, each sector at an end of these elements
+/// is written in two parts, by two blocks. For each part, memory has to read the sector, insert the part and write the
+/// sector back. Here the block moves its window of an output row back by 0 to 7 elements, to a sector boundary. It
+/// therefore also reads the 8 rows above its tile. All sectors are written whole, except the sectors at the ends of the
+/// matrix. The block reads 136 rows and writes 128, and the 8 additional rows come from L2. The tiles are numbered in
+/// column-major order, so blocks that run at the same time write neighboring segments of the same output rows.
 ///
 /// Prediction: the previous rungs write one sector in 5 in parts, and each of these sectors costs another read and
-/// write. Without such sectors, expect the speed for shapes with a multiple of 8 rows, about 90 % of a copy. Measured
-/// on an H100 80GB HBM3 for 10007 × 8191: 240 µs, 93 % of the bandwidth of a device-to-device copy of the same size.
-/// The same kernel without the shift takes 300 to 340 µs, and cuBLAS's geam 295 µs.
+/// write. Without such sectors, expect the speed of shapes whose number of rows is a multiple of 8: about 90 % of a
+/// copy's speed. Measured on an H100 80GB HBM3 for 10007 × 8191: 240 µs, 93 % of the bandwidth of a device-to-device
+/// copy of the same size. The same kernel without the shift takes 300 to 340 µs, and cuBLAS's `geam` takes 295 µs.
 ///
 /// # Safety
 /// See [`transpose`](super). The grid has one block for each tile, and `output` is aligned to 32 bytes.

@@ -5,9 +5,9 @@ use rung::rung;
 
 /// Copies the matrix without transposing it, as the baseline for the other rungs.
 ///
-/// Neighboring threads access neighboring elements, so a warp's 32 floats are 4 sectors in each direction. The article
-/// calls this kernel the upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose
-/// Kernel", `copyGmem`.)
+/// Neighboring threads access neighboring elements, so a warp's 32 floats occupy 4 sectors in each direction. The
+/// article calls this kernel the upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline
+/// Transpose Kernel", `copyGmem`.)
 ///
 /// # Safety
 /// See [`transpose`](super).

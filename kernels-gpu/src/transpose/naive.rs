@@ -5,9 +5,9 @@ use rung::rung;
 
 /// Each thread reads an element of a row and writes it to a column.
 ///
-/// The elements that a warp writes are `rows` elements apart, so each lane's write touches a different sector: 32
-/// sectors for 32 floats. Seven eighths of the moved bytes are wasted, unless the cache keeps a sector until its other
-/// elements are written. The article reports a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
+/// The elements that a warp writes are `rows` elements apart, so each lane writes to a different sector: 32 sectors for
+/// 32 floats. Seven eighths of the moved bytes are wasted, unless a cache keeps a sector until its other elements are
+/// written. The article reports a third of `copy_gmem`'s speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
 /// See [`transpose`](super).

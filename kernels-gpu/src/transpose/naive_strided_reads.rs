@@ -6,9 +6,10 @@ use rung::rung;
 /// `transpose_naive` with the block's threads laid out over the tile's transpose, so the writes are coalesced and the
 /// reads are strided.
 ///
-/// The sectors are as scattered as before. But a load that misses brings a sector into the L1 cache, and the sector
-/// stays there until the threads of the neighboring column read it. A store goes to L2 every time. So strided reads
-/// should cost less than strided writes. The next rung adds a tile in shared memory to this kernel.
+/// The accessed sectors are as scattered as in `transpose_naive`. But a load that misses brings a sector into the L1
+/// cache, and the sector stays there until the threads of the neighboring column read it. A store, in contrast, goes to
+/// L2 every time. So strided reads should cost less than strided writes. The next rung adds a tile in shared memory to
+/// this kernel.
 ///
 /// # Safety
 /// See [`transpose`](super).

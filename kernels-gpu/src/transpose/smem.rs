@@ -8,9 +8,9 @@ use rung::rung;
 /// Both accesses to global memory are coalesced: the block reads its tile of the matrix along rows, and writes the
 /// tile's transpose along rows. Only the accesses to shared memory are strided, and shared memory has no sectors.
 ///
-/// Requests take 4 sectors in each direction. But the block reads the tile along columns, whose words lie in few banks.
-/// For 32 × 16, a warp's 32 words lie in two banks, 16 words each, so a read takes 16 wavefronts and a write takes one.
-/// The article counts 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
+/// Each request takes 4 sectors in each direction. But the block reads the tile along columns, whose words lie in few
+/// banks. With blocks of 32 × 16, a warp's 32 words lie in two banks, 16 words each. So a read takes 16 wavefronts and
+/// a write takes one. The article reports a ratio of 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
 ///
 /// # Safety
 /// See [`transpose`](super).

@@ -16,9 +16,9 @@ use rung::rung;
 /// because it is a larger power of two. The next odd multiple is `32 / BLOCK_Y` words larger.
 ///
 /// With one word of padding for 32 × 16 (a stride of 33), the second column of row 1 would lie in the same bank as the
-/// first column of row 2. For 16 × 16 and two words of padding, a write still takes a second wavefront. A warp writes
-/// two rows of 16 words, which overlap in two banks unless the rows are 16 banks apart. But a stride of 16 banks causes
-/// the most conflicts in columns.
+/// first column of row 2. For 16 × 16 with two words of padding, a write still takes a second wavefront. A warp writes
+/// two rows of 16 words, which overlap in two banks unless the rows are 16 banks apart. But rows that are 16 banks
+/// apart cause the most conflicts in columns.
 ///
 /// Prediction: a read takes one wavefront, like a write. ("Matrix Transpose with Padded Shared Memory",
 /// `transposeSmemPad`.)

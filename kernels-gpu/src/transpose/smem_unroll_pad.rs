@@ -9,8 +9,8 @@ use rung::rung;
 /// matrix needs half the blocks.
 ///
 /// Each thread moves two elements, `BLOCK_X` columns apart. Its two loads are in flight at the same time, and so are
-/// its two stores, so their latencies overlap. The article measures 1.13 times the throughput of `transpose_smem_pad`
-/// on an RTX 3080, and a loss on another GPU. ("Matrix Transpose with Unrolling", `transposeSmemUnrollPad`.)
+/// its two stores, so the latencies overlap. The article measures 1.13 times the throughput of `transpose_smem_pad` on
+/// an RTX 3080, and less throughput on another GPU. ("Matrix Transpose with Unrolling", `transposeSmemUnrollPad`.)
 ///
 /// # Safety
 /// See [`transpose`](super).

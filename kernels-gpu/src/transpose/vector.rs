@@ -18,10 +18,9 @@ struct Float4([f32; 4]);
 const TILE_ROWS: u32 = 64;
 /// The number of columns in a tile.
 const TILE_COLS: u32 = 128;
-/// The number of rows and columns of the square that a thread transposes, which is the number of elements in a 16-byte
-/// access.
+/// The side of the square that a thread transposes, in elements. A row of the square is one 16-byte access.
 const SIDE: u32 = 4;
-/// The number of rows of squares in a tile, which is the number of vectors in a row of its transpose.
+/// The number of rows of squares in a tile, which is the number of vectors in a row of the tile's transpose.
 const SQUARE_ROWS: u32 = TILE_ROWS / SIDE;
 /// The number of columns of squares in a tile.
 const SQUARE_COLS: u32 = TILE_COLS / SIDE;
@@ -45,21 +44,23 @@ const fn blocks(rows: u32, cols: u32) -> u32 {
     if has_aligned_rows(rows, cols) { tiles } else { aligned::blocks(rows, cols) }
 }
 
-/// A block transposes a tile of 64 rows and 128 columns. If both sides of the matrix are multiples of 4, the tile is
-/// read and written 16 bytes at a time. All other shapes use the method of `transpose_aligned`. All threads take the
+/// A block transposes a tile of 64 rows and 128 columns. If both dimensions of the matrix are multiples of 4, the tile
+/// is read and written 16 bytes at a time. All other shapes use the method of `transpose_aligned`. All threads take the
 /// same branch.
 ///
 /// A thread reads four vectors from four rows, which form a 4 × 4 square. All four loads are in flight at the same
 /// time. The thread then transposes the square in registers. The transposition is free: it only decides which register
 /// holds which word of a store. So the kernel also reads and writes shared memory in vectors. A warp's vector access
 /// takes four wavefronts of 8 lanes, and each wavefront is free of conflicts if its 8 vectors have different indices
-/// modulo 8. Padding cannot achieve this without breaking the 16-byte alignment. A swizzle can, and needs no memory: it
-/// combines the vector's index in its row and the square's column by exclusive or. The tiles are numbered in
-/// column-major order, so blocks that run at the same time write neighboring segments of the same output rows.
+/// modulo 8. Padding cannot achieve this without breaking the 16-byte alignment. A swizzle achieves it without
+/// additional memory: it combines the vector's index in its row and the square's column by exclusive or. The tiles are
+/// numbered in column-major order, so blocks that run at the same time write neighboring segments of the same output
+/// rows.
 ///
-/// Prediction: a quarter of the instructions per byte, and 32 KB in flight per block. What remains is the memory's time
-/// for a read and a write, as in a copy. Measured on an H100 80GB HBM3 for 16384 × 16384: 732 µs, 2933 GB/s, and 735 µs
-/// with tiles of 64 × 64. A device-to-device copy takes 713 µs. Tiles in row-major order are 1 to 2 % slower.
+/// Prediction: a quarter of the instructions per byte, and 32 KB in flight per block. The remaining cost is the
+/// memory's time for a read and a write, as in a copy. Measured on an H100 80GB HBM3 for 16384 × 16384: 732 µs (2933
+/// GB/s), and 735 µs with tiles of 64 × 64. A device-to-device copy takes 713 µs. Numbering the tiles in row-major
+/// order makes the kernel 1 to 2 % slower.
 ///
 /// # Safety
 /// See [`transpose`](super). The grid has one block for each tile, `input` is aligned to 16 bytes and `output` to 32.
@@ -81,13 +82,13 @@ pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, c
     }
     let (tid, block_idx, rows_of_tiles) = (thread::thread_idx_x(), thread::block_idx_x(), rows.div_ceil(TILE_ROWS));
     let (tile_row, tile_col) = (block_idx % rows_of_tiles * TILE_ROWS, block_idx / rows_of_tiles * TILE_COLS);
-    // Returns the index in the tile's transpose of the vector that holds the elements of column `col` from the squares
-    // of row `row`.
+    // Returns the index, in the tile's transpose, of the vector that holds the elements of column `col` from the
+    // squares of row `row`.
     let swizzled = |col: u32, row: u32| (col * SQUARE_ROWS + (row ^ (col / SIDE % VECTORS_PER_WAVEFRONT))) as usize;
 
     let (square_row, square_col) = (tid / SQUARE_COLS, tid % SQUARE_COLS);
     let (row, col) = (tile_row + square_row * SIDE, tile_col + square_col * SIDE);
-    // A square is entirely inside or outside the matrix, because both sides are multiples of 4.
+    // Each square is entirely inside or entirely outside the matrix, because both dimensions are multiples of 4.
     if row < rows && col < cols {
         let element = |k: usize| input.wrapping_add((row * cols + col) as usize + k * cols as usize);
         // SAFETY: the square is in the matrix, and its rows begin at multiples of 16 bytes.

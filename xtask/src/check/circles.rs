@@ -1,9 +1,9 @@
 //! The check for import cycles: no module of a crate may depend on itself through other modules.
 //!
 //! The modules of a crate are declared in its `lib.rs` or `main.rs`, and include their submodules. A module depends on
-//! another one if it names it: `crate::other`, or `super::other` at its first level. A name that the root re-exports
-//! (`pub use other::Thing`) counts as a name of the module that it comes from. The root may name all modules. The
-//! modules of [`INNER`] are checked in the same way, each like the root of a crate.
+//! another module if its code names that module: `crate::other`, or `super::other` at the first level. A name that the
+//! root re-exports (`pub use other::Thing`) counts as a name of the module that it comes from. The root may name all
+//! modules. The modules of [`INNER`] are checked in the same way, each like the root of a crate.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ struct File {
     text: String,
 }
 
-/// For each module the modules that it names, each with the location of the first mention.
+/// For each module, the modules that it names, each with the location of the first mention.
 type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Returns the cycles in each crate of the workspace, each as the text of an error.
@@ -120,11 +120,12 @@ fn graph(files: &[File], inner: &str) -> Graph {
     graph
 }
 
-/// Returns the root's names to which a file `depth` modules below the root refers, with their lines.
+/// Returns the names in the root that a file `depth` modules below the root refers to, with the lines of the
+/// references.
 fn root_names<'a>(tokens: &'a [Token], depth: usize, inner: &str) -> Vec<(&'a str, usize)> {
     let mut names = Vec::new();
     let mut at = 0;
-    // Modules inside the file: each needs one more `super` to reach the root.
+    // Inside each nested module of the file, one more `super` is needed to reach the root.
     let mut braces = 0;
     let mut module_depths: Vec<usize> = Vec::new();
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());

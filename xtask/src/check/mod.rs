@@ -1,5 +1,5 @@
-//! `cargo xtask test`: the checks of the repository, each a run of an ordinary tool. When a step fails, the other steps
-//! still run. A summary at the end names the failed steps.
+//! `cargo xtask test`: runs the checks of the repository, each with an ordinary tool. When a step fails, the other
+//! steps still run. A summary at the end names the failed steps.
 
 mod circles;
 mod dependencies;

@@ -49,7 +49,7 @@ pub(super) fn check() -> Result<()> {
 }
 
 /// Removes the packages that cargo unpacked in earlier dry runs, because cargo unpacks a package only once per version.
-/// The registry folder of a dry run has no host before the dash in its name.
+/// The name of a dry run's registry folder contains no host before the dash.
 fn forget_unpacked() -> Result<()> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let Some(home) = home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else { return Ok(()) };

@@ -22,7 +22,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Parses a file. A file that is not valid Rust has no tokens; the compiler reports it.
+    /// Parses a file. A file that is not valid Rust yields no tokens; the compiler reports the error.
     pub(super) fn parse(source: &str) -> Self {
         let mut tokens = Self::default();
         if let Ok(stream) = source.parse() {

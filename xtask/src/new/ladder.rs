@@ -1,5 +1,5 @@
 //! `cargo xtask new ladder`: writes a module of kernels with an empty first kernel, a module of the host with a
-//! placeholder reference, and the lines that name them.
+//! placeholder reference, and the lines that refer to these modules.
 
 use super::{Changes, check_name, read};
 use crate::console::{Failure, Result, status};
@@ -66,7 +66,7 @@ pub(super) fn with_module(text: &str, name: &str) -> Option<String> {
     Some(lines.join("\n") + "\n")
 }
 
-/// Returns the text of the list of ladders, with one more at its end.
+/// Returns the text of the list of ladders, with one more ladder at its end.
 fn with_ladder(text: &str, name: &str) -> Option<String> {
     let start = text.find("[Ladder] = &[")?;
     let end = start + text[start..].find("\n];")?;

@@ -16,7 +16,7 @@ pub(crate) use ladder::new as ladder;
 pub(crate) use project::new as project;
 pub(crate) use rung::new as rung;
 
-/// Files to write and files to change. Either all of them are written or none.
+/// Files to write and files to change. Either all files are written or none are.
 #[derive(Debug, Default)]
 struct Changes(Vec<Change>);
 
@@ -60,7 +60,7 @@ impl Changes {
             status(if *is_new { "Wrote" } else { "Changed" }, from_root(path));
         }
         let mut rustfmt = Command::new("rustfmt");
-        // Lines of a template change their length with the names, so the files are formatted.
+        // The lengths of a template's lines depend on the names, so the files are formatted.
         let paths = self
             .0
             .iter()

@@ -1,7 +1,7 @@
 //! `cargo xtask new project`: writes a project of kernels outside this repository, which uses this checkout's crates.
 //!
 //! The project's files refer to the crates by relative paths in the project's folder `ladder`. Locally, that folder is
-//! a link to this checkout; the CI file clones Ladder there. So no published file contains a local path.
+//! a link to this checkout; the CI file clones Ladder there. As a result, no published file contains a local path.
 
 use std::path::{Path, absolute};
 use std::process::Command;

@@ -1,8 +1,8 @@
 //! `cargo xtask new rung`: copies the file of a rung under a new name and lists it in its ladder.
 //!
-//! A new rung begins as a copy of the rung before it. So it is correct from the start, and `diff` of the two files
-//! shows only the new idea. Only the text about the old rung is replaced: the file's first lines, the lesson and the
-//! published speedup.
+//! A new rung begins as a copy of the rung before it, so the new rung is correct from the start. A `diff` of the two
+//! files shows only the new idea. Only the text about the old rung is replaced: the file's first lines, the lesson and
+//! the published speedup.
 
 use std::path::{Path, PathBuf};
 

@@ -108,7 +108,7 @@ fn measure_pair(
 /// Returns both rungs of a pair, with the options of the problem that shows the gain.
 ///
 /// # Errors
-/// Returns [`Error`] when the catalog does not have the ladder.
+/// Returns [`Error`] when the catalog does not contain the ladder.
 pub fn pair_selection(pair: &Pair, catalog: &Catalog) -> Result<Selection, Error> {
     let rungs = vec![pair.before.clone(), pair.after.clone()];
     Ok(selection(catalog.ladder(&pair.ladder)?, rungs, &pair.options))

@@ -4,8 +4,8 @@
 //! All requests are counted, as if there were no cache: which accesses a cache absorbs depends on timing, which the
 //! simulator does not model. Within one access of a warp, a burst counts once.
 //!
-//! The order of the blocks stands for time, and is divided into windows with equal numbers of blocks. A GPU runs blocks
-//! in about this order, with the number of blocks that fits at a time.
+//! The order of the blocks stands for time, and is divided into windows with equal numbers of blocks. A GPU runs
+//! blocks in approximately this order. All blocks that fit run concurrently.
 
 mod traffic;
 

@@ -112,7 +112,7 @@ const SHOWN_LINES: usize = 6;
 /// The maximum number of characters of each of these lines.
 const SHOWN_CHARACTERS: usize = 120;
 
-/// Joins the first lines of a text into one.
+/// Joins the first lines of a text into one line.
 fn lines(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let shown: Vec<String> = lines.take(SHOWN_LINES).map(begin).collect();

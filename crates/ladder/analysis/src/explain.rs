@@ -20,8 +20,8 @@ const USUAL_BYTES: u64 = 256 << 10;
 /// Checks that a selection's problem is small enough to be drawn, and sets sizes if none are given.
 ///
 /// # Errors
-/// Returns [`Error::Engine`] when the options are not possible, and [`Error::Request`] with sizes that fit when the
-/// given sizes are too large.
+/// Returns [`Error::Engine`] when the ladder does not support the options, and [`Error::Request`] with sizes that fit
+/// when the given sizes are too large.
 pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
     fit(selection, USUAL_BYTES)
 }

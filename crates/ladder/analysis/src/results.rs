@@ -66,7 +66,7 @@ pub enum Value {
     Number(f64),
     /// A number with a unit.
     Measured {
-        /// The number. Files have six significant digits, because clocks are not more precise.
+        /// The number. Files store six significant digits, because clocks are not more precise.
         #[serde(serialize_with = "rounded")]
         value: f64,
         /// Its unit.
@@ -182,22 +182,22 @@ impl Record {
         self.values.get(quantity)?.as_ref()
     }
 
-    /// Returns whether another row belongs to the same table.
+    /// Returns whether `other` is a row of the same table as this row.
     pub fn is_of_table(&self, other: &Self) -> bool {
         self.ladder == other.ladder && self.problem == other.problem && self.kind == other.kind
     }
 }
 
-/// Reads the records of a file.
+/// Reads the records in a file.
 ///
 /// # Errors
-/// Returns [`Error::Request`] when the file cannot be read, or has a line that is not a record.
+/// Returns [`Error::Request`] when the file cannot be read, or contains a line that is not a record.
 pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
     let text = fs::read_to_string(path).map_err(|why| Error::file("read", path, why))?;
     parse(&text).map_err(|why| Error::file("read", path, why))
 }
 
-/// Reads the records of a text.
+/// Parses the records in a text.
 ///
 /// # Errors
 /// Returns a message with the line number when a line is not a record.

@@ -41,7 +41,7 @@ pub(crate) fn change(name: &str, words: &[String]) -> Result<String, String> {
     Ok(format!("```diff\n{lines}```\n\n<p class=\"source\">{source}</p>\n"))
 }
 
-/// Returns the items and the kernel of a rung. Skips an item that the file does not have.
+/// Returns the items and the kernel of a rung. Skips items that the file does not contain.
 fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
     let kernel = item::item(text, rung.name).map_err(|why| format!("{}: {why}", rung.source))?;
     let others = items.iter().filter_map(|name| item::item(text, name).ok());
@@ -52,8 +52,9 @@ fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
     Ok(parts.join("\n").lines().filter(is_shown).map(|line| format!("{line}\n")).collect())
 }
 
-/// Returns the chart of a ladder's recorded times. A line marks the memory's floor if the source has the quantity `of
-/// peak`, or marks the row of `mark="NAME|SOURCE|ROW"`. `rungs=…` selects rungs.
+/// Returns the chart of a ladder's recorded times. If the source has the quantity `of peak`, a line marks the minimum
+/// time that the memory bandwidth allows. `mark="NAME|SOURCE|ROW"` marks the time of that row instead. `rungs=…`
+/// selects rungs.
 ///
 /// # Errors
 /// Returns a message when the ladder does not exist or has no recorded times.

@@ -148,7 +148,7 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
         }
         false => json[0]["metrics"][&known.name]["sim"].as_f64(),
     };
-    // In prose, write 4 sectors and not 4.00.
+    // In prose, write `4` instead of `4.00`.
     let written = number.map(|number| known.form.write(number).trim_end_matches(".00").to_owned());
     written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
 }

@@ -26,7 +26,7 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
     ))
 }
 
-/// Returns a picture of `docs/book/pictures`. Its `title` and `desc` serve as the description.
+/// Returns a picture from `docs/book/pictures`. The picture's `title` and `desc` serve as its description.
 pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, String> {
     let path = format!("{FOLDER}/pictures/{name}.svg");
     let svg = read(&path)?;

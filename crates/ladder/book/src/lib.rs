@@ -1,8 +1,8 @@
 //! The book (`docs/book`): Markdown chapters in which directives stand for code, figures, counters and measured times,
 //! so that the book cannot contradict the repository.
 //!
-//! The input is the chapters, the kernels' files, the recorded results, and the program `ladder`, whose commands run in
-//! this process on the simulator. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. This
+//! The inputs are the chapters, the kernels' files, the recorded results, and the program `ladder`, whose commands run
+//! in this process on the simulator. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. This
 //! crate's program writes the book to [`RENDERED`], which is part of the repository, or to a folder from which
 //! `book-pages` generates the site's pages. A fault is a directive that cannot be resolved, a dead link, or a measured
 //! number without a directive; each fault has its file and line.

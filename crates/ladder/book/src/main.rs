@@ -1,5 +1,5 @@
-//! `book` writes the finished chapters to `docs/book/rendered`; `cargo xtask book` runs it. `book FOLDER` writes the text
-//! of the site's book to a folder, for mdBook; `cargo xtask site` runs that.
+//! `book` writes the finished chapters to `docs/book/rendered`; `cargo xtask book` runs it. `book FOLDER` writes the
+//! text of the site's book to a folder, for mdBook; `cargo xtask site` runs this form.
 
 use std::error::Error;
 use std::fs;

@@ -3,7 +3,7 @@
 /// Returns whether a comparison holds. The comparison is `<`, `>`, or `~` for numbers that differ by at most 5 %.
 ///
 /// # Errors
-/// Returns a message when `comparison` is not one of these.
+/// Returns a message when `comparison` is not one of these three signs.
 pub(crate) fn holds(a: f64, comparison: &str, b: f64) -> Result<bool, String> {
     match comparison {
         "<" => Ok(a < b),

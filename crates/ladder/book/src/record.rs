@@ -15,7 +15,7 @@ impl Results {
     /// Returns a row's quantity as text. See [`Results::value`].
     ///
     /// # Errors
-    /// Returns a message like [`Results::value`], and when the quantity was not measured.
+    /// Returns the messages of [`Results::value`], and a message when the quantity was not measured.
     pub(crate) fn cell(&self, source: &str, row: &str, quantity: &str) -> Result<String, String> {
         Ok(self.measured(source, row, quantity)?.to_string())
     }
@@ -23,7 +23,7 @@ impl Results {
     /// Returns a row's quantity as a number. See [`Results::value`].
     ///
     /// # Errors
-    /// Returns a message like [`Results::cell`], and when the value is not a number.
+    /// Returns the messages of [`Results::cell`], and a message when the value is not a number.
     pub(crate) fn number(&self, source: &str, row: &str, quantity: &str) -> Result<f64, String> {
         let value = self.measured(source, row, quantity)?;
         // Records store a number with a trailing zero as text: `4237.0`.

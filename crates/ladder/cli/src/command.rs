@@ -88,11 +88,11 @@ pub struct Env<'a> {
     pub runner: &'a dyn Runner,
     /// Finds the tools that explain differences between the simulator and a GPU.
     pub explain: &'a FindExplain<'a>,
-    /// The date, and the compilers for a device.
+    /// Returns the date, and the compilers of the host code and of the code for a device.
     pub provenance: &'a dyn Fn(&DeviceInfo) -> Provenance,
 }
 
-/// Finds the tools that explain differences on a GPU of this compute capability. The error lists the missing tools,
+/// Finds the tools that explain differences on a GPU with this compute capability. The error lists the missing tools,
 /// each with instructions for installing it.
 pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>> + 'a;
 

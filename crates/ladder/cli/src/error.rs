@@ -52,7 +52,7 @@ impl Error {
         Self::Request(format!("`{name}` matches {count} kernels; give the full name of one of them:\n  {kernels}"))
     }
 
-    /// Returns the error for a function that a text does not contain.
+    /// Returns the error for a function that is not in the text.
     pub(crate) fn no_function(text: &str, name: &str) -> Self {
         Self::Source(format!("{text} has no function `{name}`"))
     }

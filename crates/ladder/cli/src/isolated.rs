@@ -1,12 +1,12 @@
 //! Process isolation: a child process, which runs this program again, does work that can break its process.
 //!
-//! A kernel that faults destroys all state of its process on the GPU, and only the end of the process stops a kernel
-//! that never ends. So commands that launch kernels on a GPU start this program again, with the same arguments and with
-//! a request in the environment variable `LADDER_REQUEST`. A child writes each result to its output as a line that
+//! A kernel that faults destroys all state of its process on the GPU, and a kernel that never ends stops only when its
+//! process ends. Commands that launch kernels on a GPU therefore start this program again, with the same arguments and
+//! with a request in the environment variable `LADDER_REQUEST`. A child writes each result to its output as a line that
 //! consists of a mark and JSON. An error that ends the child is reported the same way. All other lines are output of
-//! its kernels, which the parent prints. When the child exits without a result, or writes no result before a time
-//! limit, the parent blames the launch that the child was working on. The parent then ends the child and starts the
-//! next one with a request for the remaining work.
+//! the child's kernels, which the parent prints. When the child exits without a result, or writes no result before a
+//! time limit, the parent blames the launch that the child was working on. The parent then ends the child and starts
+//! the next one with a request for the remaining work.
 //!
 //! | command | request | results |
 //! |---|---|---|

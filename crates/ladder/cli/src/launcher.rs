@@ -15,8 +15,8 @@ use crate::command::Env;
 use crate::error::Error;
 use crate::isolated::{self, Isolated};
 
-/// The maximum time between two results of a child, as a multiple of a launch's time limit. It is longer than the time
-/// limit because a child also works on the host.
+/// The maximum time between two results of a child, as a multiple of a launch's time limit. This time is longer than a
+/// launch's time limit because a child also works on the host.
 const SILENCE: u32 = 15;
 
 /// The time limit of a launch.
@@ -75,8 +75,8 @@ struct LaunchPlace {
     launch: usize,
 }
 
-/// Runs the launches that the command requests, problem by problem. A child runs the same command and so requests the
-/// same problems.
+/// Runs the launches that the command requests, problem by problem. A child runs the same command and therefore
+/// requests the same problems.
 pub(crate) struct Launcher<'e> {
     runner: Runner<'e>,
     /// In a parent, the position of the next problem. In a child, the numbers of problems and launches that precede its
@@ -125,7 +125,7 @@ impl Launcher<'_> {
     }
 
     /// Returns the results of the launches of the next problem, in order. The iterator ends early when no further
-    /// launch can run. `on_device` runs the launches on a device, starting with the launch of the given number.
+    /// launch can run. `on_device` runs the launches on a device, starting with the launch that has the given number.
     ///
     /// # Errors
     /// Returns an error when the device fails. The iterator returns [`Error::Failed`] when a child fails in a way that

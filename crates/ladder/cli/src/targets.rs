@@ -194,16 +194,16 @@ impl Targets {
     ///
     /// # Errors
     /// Returns [`Error::UnknownName`] with the nearest names when a name belongs to no ladder or rung, or when no
-    /// selected ladder has a rung or an option.
+    /// selected ladder has a named rung or a given option.
     pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
         select_with(catalog, &self.names, &self.given)
     }
 
-    /// Returns the plan with the only launch of the selections, for a command that runs one rung on the simulator.
+    /// Returns the plan that contains the selections' only launch, for a command that runs one rung on the simulator.
     ///
     /// # Errors
     /// Returns [`engine::Error`] when a launch is not possible, and [`crate::Error::Request`] with the rungs' names
-    /// when the selections have no rung or several rungs.
+    /// when the selections contain no rung or several rungs.
     pub(crate) fn only_launch(&self, selections: Vec<Selection>) -> Result<(&'static Ladder, Plan), crate::Error> {
         let mut plans = Vec::new();
         for selection in selections {

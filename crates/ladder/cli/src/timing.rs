@@ -55,7 +55,8 @@ pub(crate) fn choice(on: Option<&str>, device: Choice) -> Result<Choice, Error> 
     }
 }
 
-/// Opens a device. The simulator runs launches that were planned for a device with these properties.
+/// Opens a device. If `device` differs from the default properties, opens a simulator that imitates a device with these
+/// properties.
 ///
 /// # Errors
 /// Returns an error when there is no such device.
@@ -170,7 +171,8 @@ impl Timing {
         Ok(Self::new(given, gpu, name.as_deref(), description.map_err(analysis::Error::from)?))
     }
 
-    /// Combines the limits of the described device with the times of the device of this name, if the name is known.
+    /// Combines the limits of the described device with the given times. `name` is the device that was measured, if
+    /// known.
     fn new(
         given: Option<MeasuredTimes>,
         gpu: Option<Box<dyn Device>>,

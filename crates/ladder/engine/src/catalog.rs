@@ -89,8 +89,8 @@ impl Kernels {
         self.modules.iter().try_for_each(Ptx::check_readable)
     }
 
-    /// Returns the newest module that a device of compute capability `capability` can run. `None` stands for a device
-    /// without a compute capability, which runs the newest module.
+    /// Returns the newest module that a device with the compute capability `capability` can run. `None` stands for a
+    /// device without a compute capability, which runs the newest module.
     ///
     /// # Errors
     /// Returns the errors of [`Ptx::read`], which reads or compiles the module.
@@ -104,7 +104,7 @@ impl Kernels {
         self.modules.last().and_then(|ptx| ptx.static_shared_bytes(entry)).unwrap_or(0)
     }
 
-    /// Describes the compilers of the host code and of the module that a device of this compute capability runs.
+    /// Describes the compilers of the host code and of the module that a device with this compute capability runs.
     pub fn toolchain(&self, capability: Option<(u32, u32)>) -> String {
         let module = self.newest_for(capability).ok().flatten();
         format!(

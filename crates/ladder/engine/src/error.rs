@@ -1,4 +1,4 @@
-//! The errors of running ladders. Each message tells the user what to do.
+//! The errors that running a ladder can return. Each message tells the user what to do.
 
 use std::fmt;
 

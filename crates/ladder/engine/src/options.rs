@@ -99,7 +99,7 @@ impl Opt {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
 pub struct Options {
-    /// The ladder that completed these options, for messages. Empty before completion.
+    /// The ladder that completed these options, for error messages. Empty before completion.
     #[serde(skip)]
     ladder: &'static str,
     #[serde(serialize_with = "as_map")]
@@ -131,7 +131,7 @@ impl Options {
         other.values.iter().fold(self, |all, (name, value)| all.set(name, value.clone()))
     }
 
-    /// Returns the value of an option if it was given.
+    /// Returns the value of an option, or `None` if the option was not given.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.iter().find_map(|(given_name, value)| (*given_name == name).then_some(value))
     }

@@ -21,15 +21,15 @@ pub const GUARD_BYTES: u64 = 256;
 /// The purpose of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Filled from the host. An in-place rung overwrites it, and it is restored before the next launch.
+    /// Filled from the host. An in-place rung overwrites the buffer, which is then restored before the next launch.
     Input,
     /// Written by the kernel.
     Output,
-    /// Accumulated into by the kernel. It is zeroed before every launch.
+    /// The kernel accumulates into this buffer, which is zeroed before every launch.
     Sum,
-    /// Used by blocks to communicate. It is zeroed once, and every launch leaves it zeroed.
+    /// Used by blocks to communicate. The buffer is zeroed once, and every launch leaves it zeroed.
     Workspace,
-    /// Used by blocks to communicate. It is zeroed once, and keeps its contents between launches.
+    /// Used by blocks to communicate. The buffer is zeroed once, and keeps its contents between launches.
     Kept,
     /// Used by blocks to communicate. No launch relies on its previous contents.
     Scratch,
@@ -92,7 +92,7 @@ impl Role {
 /// A buffer on the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// The name of the buffer. A kernel parameter of this name receives the buffer's address.
+    /// The name of the buffer. A kernel parameter with this name receives the buffer's address.
     pub name: &'static str,
     /// The purpose of the buffer.
     pub role: Role,
@@ -168,10 +168,9 @@ impl Verdict {
     /// largest absolute error of the element at an index, and `which` names that element.
     ///
     /// Derive the tolerance from a bound on the error of the computation, not from the results of a kernel. A sum of n
-    /// terms, added in any order with the unit roundoff u, has an error of at most γ Σ|xᵢ| with
-    /// γ = (n - 1) u / (1 - (n - 1) u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and
-    /// §4.2). With this bound, a rung can add in any order, but a kernel that leaves out a term much larger than the
-    /// bound is detected.
+    /// terms, added in any order with the unit roundoff u, has an error of at most γ Σ|xᵢ|. Here γ = (n - 1) u / (1 -
+    /// (n - 1) u) (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). With this
+    /// bound, a rung can add in any order, but a kernel that leaves out a term much larger than the bound is detected.
     ///
     /// Whatever the tolerance, an expected NaN only matches a NaN, and an expected infinity only matches the same
     /// infinity. An infinite tolerance, meant for elements whose sum can overflow, accepts every number and every
@@ -214,7 +213,7 @@ pub trait Float: NoUninit + AnyBitPattern + fmt::LowerExp + Into<f64> {}
 impl Float for f32 {}
 impl Float for f64 {}
 
-/// The values before a launch, and below them the values after it.
+/// A picture of a launch: the values before the launch, and below them the values after the launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Picture {
     /// A description of the launch, for example `warp_shuffle_up by 2, width 16`.
@@ -254,7 +253,7 @@ pub struct Facts {
     /// The minimum number of bytes that must move between memory and the kernel: the size of all inputs and outputs.
     /// Effective bandwidth is computed from this number.
     pub bytes: u64,
-    /// The number of floating-point operations, when the ladder is measured in operations per second.
+    /// The number of floating-point operations, if the ladder is measured in operations per second.
     pub flops: Option<u64>,
     /// The values of options that the problem chose itself.
     pub chosen: Options,
@@ -270,7 +269,7 @@ impl Facts {
 /// An instance of a ladder's computation, with a certain size. All rungs run on the same instance.
 ///
 /// Creating an instance is cheap. Its data are generated when [`Problem::input`] or [`Problem::check`] first needs
-/// them. So a problem that is too large for a device is rejected before it fills the host's memory.
+/// them. A problem that is too large for a device is therefore rejected before its data fill the host's memory.
 ///
 /// # Safety
 /// The implementer must ensure that the kernels of the problem's ladder, launched with its buffers and
@@ -291,7 +290,7 @@ pub unsafe trait Problem: Sync {
     /// output.
     fn input(&self, index: usize) -> &[u8];
 
-    /// Returns the number or tensor map for the kernel parameter of this name, which is not the name of a buffer.
+    /// Returns the number or tensor map for the kernel parameter with this name, which is not the name of a buffer.
     /// Returns `None` if the ladder does not define such an argument.
     fn argument(&self, _name: &str) -> Option<Arg> {
         None
@@ -317,9 +316,9 @@ pub unsafe trait Problem: Sync {
 
     /// Compares the outputs of a launch with the reference.
     ///
-    /// `outputs` holds the contents of those of the launch's arguments that are [results](Role::is_result), in the
-    /// order of the arguments. Each is [`Problem::written_bytes`] long. Before the launch, outputs were filled with
-    /// [`POISON`] and sums with zeros.
+    /// `outputs` holds the contents of the buffers that the launch's arguments name and that are
+    /// [results](Role::is_result), in the order of the arguments. Each is [`Problem::written_bytes`] long. Before the
+    /// launch, outputs were filled with [`POISON`] and sums with zeros.
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict;
 
     /// Returns a picture of the launch's values, based on the same `outputs`, for ladders that show pictures.

@@ -24,8 +24,8 @@ enum Source {
 pub struct Ptx {
     /// The compute capability that the text is compiled for, major and minor.
     pub capability: (u32, u32),
-    /// Whether only devices of exactly that compute capability can run it (`sm_90a`), instead of newer devices as well
-    /// (PTX ISA, `.target`).
+    /// Whether only devices of exactly that compute capability can run the text (`sm_90a`). Otherwise, newer devices
+    /// can run the text too (PTX ISA, `.target`).
     pub only: bool,
     source: Source,
     outline: OnceLock<Outline<'static>>,
@@ -37,8 +37,8 @@ impl Ptx {
         Self::from(capability, Source::Embedded(text))
     }
 
-    /// Creates a text that is read from a file in the program's build folder, for development builds. An edit of a
-    /// kernel then avoids compiling and linking tens of megabytes of text.
+    /// Creates a text that is read from a file in the program's build folder, for development builds. After a kernel is
+    /// edited, tens of megabytes of text then need not be compiled and linked.
     pub const fn in_file(capability: (u32, u32), path: &'static str) -> Self {
         Self::from(capability, Source::File(path))
     }
@@ -97,13 +97,13 @@ impl Ptx {
         Ok(self.outline.get_or_init(|| outline))
     }
 
-    /// Returns the newest text in `all` that a device of this compute capability can run, or the last text for `None`.
-    /// `all` must be sorted.
+    /// Returns the newest text in `all` that a device with this compute capability can run, or the last text for
+    /// `None`. `all` must be sorted.
     pub fn newest(all: &[Self], capability: Option<(u32, u32)>) -> Option<&Self> {
         all.iter().rfind(|ptx| capability.is_none_or(|device_capability| ptx.runs_on(device_capability)))
     }
 
-    /// Returns whether a device of this compute capability can run the text.
+    /// Returns whether a device with this compute capability can run the text.
     pub fn runs_on(&self, capability: (u32, u32)) -> bool {
         if self.only { capability == self.capability } else { capability >= self.capability }
     }
@@ -151,7 +151,7 @@ impl Ptx {
         extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
 
-    /// Like [`part`](Self::part), with source lines.
+    /// Returns the same text as [`part`](Self::part), but with source lines.
     ///
     /// # Panics
     /// Panics when [`read`](Self::read) fails.

@@ -143,7 +143,7 @@ impl Ladder {
     /// Returns the rung named `name`.
     ///
     /// # Errors
-    /// Returns [`Error::UnknownName`] with the nearest name when the ladder has no rung of this name.
+    /// Returns [`Error::UnknownName`] with the nearest name when the ladder has no rung with this name.
     pub fn rung(&self, name: &str) -> Result<&'static Rung, Error> {
         let found = self.rungs.iter().find(|rung| rung.name == name);
         found.ok_or_else(|| {
@@ -197,8 +197,8 @@ impl Ladder {
     /// Creates the problem that the options describe, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// Returns [`Error::UnknownName`] when the ladder does not have an option, and [`Error::BadValue`] or another error
-    /// of the ladder when it does not accept a value.
+    /// Returns [`Error::UnknownName`] when the ladder does not have one of the options. Returns [`Error::BadValue`] or
+    /// another error of the ladder when the ladder does not accept a value.
     pub fn problem(&self, options: &Options) -> Result<Box<dyn Problem>, Error> {
         (self.problem)(&self.complete(options)?)
     }
@@ -206,8 +206,8 @@ impl Ladder {
     /// Adds the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// Returns [`Error::UnknownName`] when the ladder does not have an option or a word, [`Error::BadValue`] when a
-    /// text is not a size.
+    /// Returns [`Error::UnknownName`] when the ladder does not have one of the options or words, [`Error::BadValue`]
+    /// when a text is not a size.
     pub fn complete(&self, options: &Options) -> Result<Options, Error> {
         options.complete(self.name, self.options)
     }
@@ -216,10 +216,10 @@ impl Ladder {
     /// rung's default block for this problem.
     ///
     /// # Errors
-    /// Returns [`Error::Refused`] when the problem [rejects](Problem::refuses) the rung, [`Error::BadValue`] when the
-    /// ladder does not support the block or the rung needs another block for this problem, [`Error::NotCompiled`] when
-    /// a const-generic rung has no entry for the block or does not compute the problem, and [`Error::TooMuchShared`]
-    /// when the block's tile does not fit into shared memory.
+    /// Returns [`Error::Refused`] when the problem [rejects](Problem::refuses) the rung. Returns [`Error::BadValue`]
+    /// when the ladder does not support the block, or when the rung needs another block for this problem. Returns
+    /// [`Error::NotCompiled`] when a const-generic rung has no entry for the block or does not compute the problem.
+    /// Returns [`Error::TooMuchShared`] when the block's tile does not fit into shared memory.
     pub fn launch(
         &self,
         rung: &Rung,

@@ -9,7 +9,8 @@ use crate::problem::{Problem, Verdict, buffer_bytes};
 use crate::registry::{DeviceProperties, Ladder, Rung};
 use crate::session::Session;
 
-/// The maximum size of a rerun problem's data. The sanitizers run on one thread and take seconds for this size.
+/// The maximum size of the data of a problem that is rerun. The sanitizers run on one thread and take seconds for this
+/// size.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The maximum number of warp instructions. A kernel that never ends on a GPU does not end on the simulator either.

@@ -25,9 +25,9 @@ pub struct RungResult {
     pub verdict: Verdict,
     /// Whether the launch failed. The verdict then contains the device's error message.
     pub has_failed: bool,
-    /// A picture of the launch's values, when the ladder shows one.
+    /// A picture of the launch's values, if the ladder shows pictures.
     pub picture: Option<Picture>,
-    /// The times of the launches, when the rung was timed.
+    /// The times of the launches, if the rung was timed.
     pub samples: Option<Samples>,
     /// The counters of the launch, if the device counted the launch.
     pub counters: Vec<Metric>,
@@ -45,7 +45,7 @@ impl RungResult {
         metric.value.number()
     }
 
-    /// Returns the median time in nanoseconds, when the rung was timed.
+    /// Returns the median time in nanoseconds, if the rung was timed.
     pub fn median_ns(&self) -> Option<f64> {
         Some(self.samples.as_ref()?.median())
     }
@@ -64,7 +64,7 @@ pub struct Report {
     pub title: String,
     /// The number of bytes from which effective bandwidth is computed.
     pub bytes: u64,
-    /// The number of floating-point operations, when the ladder is measured in operations per second.
+    /// The number of floating-point operations, if the ladder is measured in operations per second.
     pub flops: Option<u64>,
     /// The number of timed launches of each rung. `None` when no rung was timed, for example on a device without a
     /// clock.
@@ -128,8 +128,8 @@ impl Plan {
     /// if the problem rejects it. If no rung remains, `new` returns an error.
     ///
     /// # Errors
-    /// Returns the errors of [`Ladder::problem`] when the ladder does not accept the options, those of
-    /// [`Ladder::select`] when a name is not a rung or the rung does not compute the problem, and those of
+    /// Returns the errors of [`Ladder::problem`] when the ladder does not accept the options. Returns the errors of
+    /// [`Ladder::select`] when a name is not a rung or the rung does not compute the problem. Returns the errors of
     /// [`Ladder::launch`] when a rung cannot be launched with the block.
     pub fn new(
         ladder: &'static Ladder,
@@ -337,13 +337,13 @@ impl Report {
         self.outcomes.iter().any(|outcome| !outcome.counters.is_empty())
     }
 
-    /// Returns the speedup of `outcome` over the rung of this name, when both were timed.
+    /// Returns the speedup of `outcome` over the rung with this name, if both were timed.
     pub fn speedup_over(&self, outcome: &RungResult, name: &str) -> Option<f64> {
         let base = self.outcomes.iter().find(|other| other.rung.name == name)?;
         speedup(base, outcome)
     }
 
-    /// Returns the speedup over the ladder's first rung, when both were timed.
+    /// Returns the speedup of `outcome` over the ladder's first rung, if both were timed.
     pub fn speedup_vs_first(&self, outcome: &RungResult) -> Option<f64> {
         self.speedup_over(outcome, self.ladder.rungs.first()?.name)
     }
@@ -354,12 +354,12 @@ impl Report {
         speedup(before, self.outcomes.get(index)?)
     }
 
-    /// Returns the effective bandwidth in bytes per second, when the rung was timed.
+    /// Returns the effective bandwidth in bytes per second, if the rung was timed.
     pub fn bytes_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.bytes, outcome)
     }
 
-    /// Returns the floating-point operations per second, when the rung was timed and the ladder counts operations.
+    /// Returns the floating-point operations per second, if the rung was timed and the ladder counts operations.
     pub fn flops_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.flops?, outcome)
     }

@@ -67,7 +67,7 @@ impl Selection {
     /// whole ladder is selected too.
     ///
     /// # Errors
-    /// Returns the errors of [`Plan::new`] when the options, the block or a named rung are not possible.
+    /// Returns the errors of [`Plan::new`] when the options, the block or a named rung are not supported.
     pub fn plan(&self, block: Option<[u32; 3]>, runs: Option<u32>, device: DeviceProperties) -> Result<Plan, Error> {
         let options = self.options();
         let plan = |rungs: &[String]| Plan::new(self.ladder, rungs, &options, block, runs, device);

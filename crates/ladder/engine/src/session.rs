@@ -25,8 +25,8 @@ pub struct Session<'a, D: Device + ?Sized = dyn Device + 'a> {
 }
 
 impl<'a, D: Device + ?Sized> Session<'a, D> {
-    /// Allocates the problem's buffers and fills its inputs. With `restorable`, a second copy of the inputs is kept on
-    /// the device, from which they can be restored. Otherwise the inputs are uploaded again after a rung overwrites
+    /// Allocates the problem's buffers and fills its inputs. With `restorable`, the device keeps a second copy of the
+    /// inputs, from which the inputs can be restored. Otherwise the inputs are uploaded again after a rung overwrites
     /// them.
     ///
     /// # Errors
@@ -39,8 +39,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
 
     /// Creates a session for [`Session::time`] that can restore inputs. On a device whose L2 cache size is known, the
     /// session runs launches on data outside of that cache. If the data of a launch are smaller than 4 times the cache,
-    /// the session allocates several sets of buffers with this total size. It allocates at most 64 sets, and uses at
-    /// most half of the free memory. The launches rotate through the sets.
+    /// the session allocates several sets of buffers whose total size is 4 times the cache. It allocates at most 64
+    /// sets, and uses at most half of the free memory. The launches rotate through the sets.
     ///
     /// # Errors
     /// Returns the errors of [`Session::new`], and an error when the further buffers cannot be allocated.
@@ -307,7 +307,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
 pub struct Step {
     /// Whether the result of the launch is right.
     pub verdict: Verdict,
-    /// Whether the device supports the launch. Otherwise it did not run, and the verdict contains the reason.
+    /// Whether the device supports the launch. If not, the launch did not run, and the verdict contains the reason.
     pub is_supported: bool,
     /// Whether the launch failed. The verdict then contains the device's error message.
     pub has_failed: bool,
@@ -348,7 +348,8 @@ impl Step {
         Self { is_supported: false, ..Verdict::Wrong(why.to_string()).into() }
     }
 
-    /// Creates the results of a launch that failed for this reason. The failure ended its process unless `is_usable`.
+    /// Creates the results of a launch that failed for this reason. Unless `is_usable`, the process can run no further
+    /// launches.
     pub fn failed(why: &str, is_usable: bool) -> Self {
         Self { has_failed: true, is_usable, ..Verdict::Wrong(format!("failed: {why}")).into() }
     }

@@ -1,4 +1,5 @@
-//! `lab launch`: starts this program once for each rank, with the environment variables that make it this rank.
+//! `lab launch`: starts this program once for each rank, with the environment variables that tell the process which
+//! rank it is.
 
 use std::ffi::OsString;
 use std::net::TcpListener;

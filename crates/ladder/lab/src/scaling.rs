@@ -93,7 +93,7 @@ impl ScalingRun<'_> {
         Ok(problems.collect())
     }
 
-    /// Runs these rungs for the problems on `count` devices, which are only opened once.
+    /// Runs these rungs for the problems on `count` devices, which are opened only once.
     fn reports(
         &self,
         problems: &[Options],
@@ -211,7 +211,8 @@ impl ScalingRun<'_> {
         let mut document = Document::default();
         let mut all: Vec<GroupReport> = Vec::new();
         let mut single = 0;
-        // A single device computes a product in only one way, and all other runs are compared with this one.
+        // A single device computes a product in only one way. All runs on several devices are compared with the run on
+        // the single device.
         let runs = 2 * counts.len() - 1 + (ways.len() - 1) * 2 * (counts.len() - 1);
         self.bar.inc_length((problems.len() * runs) as u64);
         let option_ways = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));

@@ -6,8 +6,8 @@
 //! 3. The last query of the warp sees the most keys, so `end` is the result of `keys_seen` for this query. In the last
 //!    block, the last query of the warp is the last query of all.
 //!
-//! If there are equal numbers of queries and keys, the warps load about half of all tiles. Only the tiles at the
-//! diagonal contain keys that some of the queries do not see. A kernel can omit the comparisons in all other tiles.
+//! If the numbers of queries and keys are equal, the warps load about half of all tiles. Only the tiles at the diagonal
+//! contain keys that some of the queries do not see. A kernel can omit the comparisons in all other tiles.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

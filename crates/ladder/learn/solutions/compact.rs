@@ -4,8 +4,8 @@
 //! 2. `place` counts only the bits of lower lanes. Which operation keeps only the bits of a mask?
 //! 3. `let place = (votes & ((1 << lane) - 1)).count_ones();`
 //!
-//! The same idea works across warps and blocks, with running sums of their counts. This is how GPU programs filter
-//! lists.
+//! The method also works across warps and blocks, with running sums of their counts. GPU programs filter lists in this
+//! way.
 
 use cuda_std::{prelude::*, warp};
 

@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. Two facts decide: whether this lane is the lower lane of the pair, and whether its run is ascending.
+//! 1. The choice depends on whether this lane is the lower lane of the pair, and on whether its run is ascending.
 //! 2. The lower lane has 0 in the bit `stride`. A lower lane keeps the smaller key of an ascending run, and the larger
 //!    key of a descending run. For an upper lane, both cases are reversed.
 //! 3. `let keeps_smaller = (lane & stride == 0) == (lane & size == 0);`

@@ -2,8 +2,8 @@
 //!
 //! 1. Neighboring threads differ in `x`. In which direction are neighboring words of `b`: along a row or along a
 //!    column?
-//! 2. Thread (x, y) can load the element at row `x` and column `y` of the tile. Both the address in `b` and the place
-//!    in the tile change.
+//! 2. Thread (x, y) can load the element at row `x` and column `y` of the tile. Both the address in `b` and the
+//!    position in the tile change.
 //! 3. `*tile_b.add((x * 16 + y) as usize) = get(b, left + y, first + x, n);`
 //!
 //! The threads of a warp now write a column of the tile, which has bank conflicts. A pitch or a swizzle removes them,

@@ -4,7 +4,7 @@
 //! 2. The function is in `cuda_std::shared`. The elements are `u32`.
 //! 3. `let tile = dynamic_shared_mem::<u32>();`
 //!
-//! The launch specifies bytes: the number of elements times the size of an element. Every call of `dynamic_shared_mem`
+//! The launch specifies bytes: the number of elements times the size of an element. Every call to `dynamic_shared_mem`
 //! returns a pointer to the same memory, so a kernel that needs two arrays must divide the memory.
 
 use cuda_std::prelude::*;

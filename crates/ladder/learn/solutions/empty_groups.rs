@@ -2,7 +2,7 @@
 //!
 //! 1. Consider a launch with one step: the only group is also the newest group, so `wait::<1>()` does not wait for it.
 //! 2. A group may be empty. An empty group arrives at once, and it counts like any other group.
-//! 3. Let every call of `start` end a group, whether it starts copies or not.
+//! 3. Let every call to `start` end a group, whether it starts copies or not.
 //!
 //! `wait` counts groups, not copies. If each step ends exactly one group, the group of a step always has exactly one
 //! newer group, and `wait::<1>()` means the same in every step. The rungs of `gemm` end empty groups for this reason.

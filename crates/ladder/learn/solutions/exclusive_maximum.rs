@@ -4,7 +4,7 @@
 //! 2. `warp_shuffle_up` with a distance of 1 returns the value of the previous lane, and whether that lane exists.
 //! 3. `let (before, exists) = warp::warp_shuffle_up(u32::MAX, largest, 1, 32);`
 //!
-//! The shift costs one shuffle. It works for any operation with an identity.
+//! The shift costs one shuffle. This method works for any operation with an identity.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

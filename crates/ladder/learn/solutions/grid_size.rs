@@ -5,7 +5,7 @@
 //! 3. `n.div_ceil(128).max(1)`
 //!
 //! The last block can have threads without an element, so the kernel has a bounds check. Some programs skip the launch
-//! for `n` = 0. An extra block that does nothing is just as correct.
+//! for `n` = 0. Launching one block that does nothing is just as correct.
 
 use cuda_std::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. Which line of the kernel reads and writes a counter without an atomic?
-//! 2. The atomic addition needs a pointer to the counter. Both names are imported.
+//! 2. The atomic addition needs a pointer to the counter. The function and `Relaxed` are already imported.
 //! 3. `atomic_fetch_add_u32_device(counts.add(value as usize), Relaxed, 1);`
 //!
 //! The function returns the number before the addition. This kernel does not use the number, so the hardware does not

@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. The condition of the `if` compares the index of the block. The last block to finish can have any index.
-//! 2. The atomic addition returns the number of blocks that incremented the counter before. Which number does the last
+//! 2. The atomic addition returns the number of blocks that incremented the counter earlier. Which number does the last
 //!    block receive?
 //! 3. A fence, `let before = atomic_fetch_add_u32_device(count, Relaxed, 1);`, `if before == blocks - 1 {`, and a
 //!    second fence.

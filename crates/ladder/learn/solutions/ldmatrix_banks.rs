@@ -3,7 +3,7 @@
 //! 1. Write down the positions modulo 8 of chunk 0 in rows 0 to 7. Which rows share a position?
 //! 2. Two rows fill the 8 positions of a line. Permute the chunks of a row among its four positions, in a different way
 //!    in each of four consecutive lines.
-//! 3. `chunk ^ x` with `x` from 0 to 3 is four different orders of a row's chunks. Which `x` should a line use?
+//! 3. With `x` from 0 to 3, `chunk ^ x` gives four different orders of a row's chunks. Which `x` should a line use?
 //!
 //! Rows 2 `i` and 2 `i + 1` lie in line `i`, so chunk 0 of 8 rows lies in four lines. With `i % 4` as the pattern,
 //! chunk 0 has a different position in each of these lines. `gemm_ldmatrix` swizzles its tiles in the same way. Padding

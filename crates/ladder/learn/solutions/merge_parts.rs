@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. The larger of both maxima is the maximum of all elements. Multiply a sum by `exp(max - larger)`, and it is
+//! 1. The larger of the two maxima is the maximum of all elements. Multiplying a sum by `exp(max - larger)` makes it
 //!    relative to the larger maximum.
 //! 2. If both maxima are -∞, their difference is NaN. A part without elements has the sum 0 for any maximum.
 //! 3. `(larger, sum * exp(max - larger) + other_sum * exp(other_max - larger))`, unless `larger` is -∞.

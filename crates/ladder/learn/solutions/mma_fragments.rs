@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. Look at one color of `a` in the figure. Which row and which word does lane 0 hold, and which lane 4?
+//! 1. Look at one color of `a` in the figure. Which row and which word does lane 0 hold, and which does lane 4 hold?
 //! 2. From register 0 of `a` to register 1, the figure moves by 8 rows. From register 0 to register 2, the figure moves
 //!    by 8 columns. How many words are 8 columns?
 //! 3. A given lane holds the same column of `b` in both registers. Only its word changes, by half a column.

@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. The sum so far consists of `exp(x - max)` with the old maximum. With a new maximum, each term should be
-//!    `exp(x - new)`. The quotient of both terms is the same for all elements.
+//!    `exp(x - new)`. The quotient of the two terms is the same for all elements.
 //! 2. That quotient is `exp(max - new)`, so one product corrects the whole sum. If the maximum does not change, the
 //!    quotient is 1.
 //! 3. `sum = sum * exp(max - new) + exp(x - new);`, with `new` the larger of `max` and the element `x`.

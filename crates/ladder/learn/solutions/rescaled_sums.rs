@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. A weight was `2^(score - max)`, and should be `2^(score - new_max)`. What is the quotient?
+//! 1. A weight was `2^(score - max)`, and should be `2^(score - new_max)`. What is the quotient of the two weights?
 //! 2. The quotient does not depend on the score, so one factor corrects a whole sum.
 //! 3. `let factor = exp2(max - score);` before `max` changes, and both sums are multiplied by `factor`.
 //!

@@ -1,6 +1,7 @@
 //! Hints:
 //!
-//! 1. An array `values` of 8 elements: index `i` holds the element in column `column(i)`. Fill it before the sum.
+//! 1. Declare an array `values` of 8 elements, in which index `i` holds the element in column `column(i)`. Fill the
+//!    array before the sum.
 //! 2. `core::array::from_fn` creates an array from a function of the index. For elements beyond the end of the row,
 //!    which value does not change a sum of squares?
 //! 3. `let values: [f32; 8] = core::array::from_fn(|i| if column(i) < n { *input.add(…) } else { 0.0 });`

@@ -2,7 +2,7 @@
 //!
 //! 1. The compiler first reports a missing method, and then an unsafe call. `new` requires a promise: which fact about
 //!    `i` makes it true?
-//! 2. `update` takes `self` and a closure from `u32` to `u32`. Inside it, one `unsafe` block reads and writes the
+//! 2. `update` takes `self` and a closure from `u32` to `u32`. In its body, one `unsafe` block reads and writes the
 //!    element.
 //! 3. `fn update(self, change: impl FnOnce(u32) -> u32) { unsafe { *self.0 = change(*self.0) } }`
 //!

@@ -5,7 +5,8 @@
 //!    broadcast the value of one lane.
 //! 3. `carry = warp::warp_shuffle_idx(u32::MAX, sum, 31, 32).0;`
 //!
-//! Only the carry depends on the previous rows. The loads and the shuffles of a row do not wait for it.
+//! Only the carry depends on the previous rows. The loads of a row, and the shuffles that scan it, do not wait for the
+//! carry.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

@@ -5,8 +5,8 @@
 //! 2. `count_ones` counts the set bits of a mask. `before` has the bits of all lower lanes.
 //! 3. `if is_one { (!ones).count_ones() + (ones & before).count_ones() } else { (!ones & before).count_ones() }`
 //!
-//! For a block, the counts of the warps need a scan. The split preserves the order within each group, so it is
-//! *stable*. Without that property, later splits would destroy the order that earlier splits made.
+//! A split of a whole block also needs a scan of the warps' counts. The split preserves the order within each group, so
+//! it is *stable*. Without that property, later splits would destroy the order that earlier splits made.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

@@ -1,8 +1,8 @@
 //! Hints:
 //!
 //! 1. Which condition on `first` and `n` holds if all 4 elements exist?
-//! 2. The loop remains for the other case. `first` is a multiple of 4, and `input` and `output` are multiples of 16, so
-//!    the address is a multiple of 16.
+//! 2. Keep the loop for threads with fewer than 4 elements. `first` is a multiple of 4, and `input` and `output` are
+//!    multiples of 16, so the address is a multiple of 16.
 //! 3. `let four: [f32; 4] = wide::load(input.add(first)); wide::store(output.add(first), four.map(|x| 2.0 * x));`
 //!
 //! The type in `crate::wide` has the attribute `#[repr(C, align(16))]`, which tells the compiler that one instruction

@@ -142,7 +142,7 @@ impl CheckedBug {
 }
 
 /// Returns whether a finding reports the bug: its sanitizer and lines must match the bug's sanitizer and marked lines.
-/// The two accesses of a race have no order. If only one line is marked, both accesses are in that line.
+/// The two accesses of a race have no order. If only one line is marked, both accesses are on that line.
 fn is_fault(bug: &Pitfall, finding: &Finding) -> bool {
     let line = |source: &Option<(String, u32)>| {
         let (file, line) = source.as_ref()?;

@@ -46,11 +46,11 @@ impl fmt::Display for GoalResult {
 /// The result of checking an answer.
 #[derive(Debug)]
 pub struct AnswerVerdict {
-    /// The sizes at which the answer is correct. Empty for an exercise with a single size.
+    /// The sizes at which the answer is correct. The list is empty for an exercise with a single size.
     pub right: Vec<usize>,
     /// The goals with their values, if the answer is correct at all sizes.
     pub reached: Vec<GoalResult>,
-    /// The first error; `None` if the exercise is solved.
+    /// The first error, or `None` if the exercise is solved.
     pub trouble: Option<AnswerError>,
 }
 
@@ -62,14 +62,14 @@ impl AnswerVerdict {
     }
 }
 
-/// An error of an answer.
+/// An error in an answer.
 #[derive(Debug)]
 pub enum AnswerError {
     /// The answer does not compile: the compiler's messages.
     Compiler(String),
-    /// The kernel of the exercise is missing or has other parameters.
+    /// The kernel of the exercise is missing or has different parameters.
     Signature(String),
-    /// A launch is wrong.
+    /// A launch has a wrong result, a finding or a fault.
     Launch(Box<Launched>),
     /// All launches are correct, but a goal is not reached.
     Goal,
@@ -140,10 +140,10 @@ impl Launched {
         wrong.chain(findings).chain(self.fault.iter().map(ToString::to_string)).collect()
     }
 
-    /// Returns advice that fits the usual cause of these errors.
+    /// Returns advice about the usual cause of these errors.
     #[must_use]
     pub fn advice(&self) -> &'static str {
-        // Another finding often explains why memory was not written, so `Init` comes last.
+        // A finding of another sanitizer often explains why memory was not written, so `Init` is checked last.
         let checks = self.findings.iter().map(|finding| finding.check);
         let first = checks.min_by_key(|check| (*check == Check::Init, *check));
         match (first, &self.fault, &self.wrong) {
@@ -182,7 +182,8 @@ impl Launched {
 /// The limit on warp instructions. A launch that executes more instructions is considered endless.
 const INSTRUCTIONS: u64 = 20_000_000;
 
-/// The orders of threads and blocks. An answer must be correct in each of them. Counters come from the fixed order.
+/// The orders in which threads and blocks run. An answer must be correct in each order. Counters come from the fixed
+/// order.
 const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule::Random(2)];
 
 /// Checks an answer: runs its launches until one of them fails, and compares counters with their goals.

@@ -20,13 +20,14 @@ const HELPERS: [(&str, &str); 4] = [
     ("copy_async", "crates/ladder/learn/support"),
 ];
 
-/// Returns the root of a crate with the helpers and these modules. Each module is a name and the path of a file.
+/// Returns the text of the root file of a crate that contains the helpers and the given modules. Each module is a name
+/// and the path of a file.
 #[must_use]
 pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> String {
     let attributes = [
         "#![no_std]\n",
         "#![cfg_attr(target_arch = \"nvptx64\", feature(asm_experimental_arch))]\n",
-        // The crate contains the panic handler, which every kernel needs.
+        // `cuda_std` contains the panic handler, which every kernel needs.
         "extern crate cuda_std as _;\n",
         "#[allow(unused)] use inline::shared_address;\n",
     ];
@@ -50,7 +51,8 @@ pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Re
     Ok(built.map_err(|messages| AnswerError::Compiler(learner_messages(&messages, &path, file))))
 }
 
-/// Compiles a crate with this root, in this folder of the repository. The inner error contains the compiler's messages.
+/// Compiles a crate with this text as its root file, in this folder of the repository. The inner error contains the
+/// compiler's messages.
 ///
 /// # Errors
 /// Returns the same errors as [`compile()`].
@@ -77,7 +79,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         let text = fs::read_to_string(&from).map_err(Error::file("read", from))?;
         write(&source.join(name).with_extension("rs"), &text)?;
     }
-    // The crate uses the same versions of dependencies as the workspace.
+    // The crate uses the same versions of its dependencies as the workspace does.
     let (from, lock) = (repository.join("Cargo.lock"), folder.join("Cargo.lock"));
     let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     if time(&lock) < time(&from) {

@@ -103,7 +103,7 @@ impl Exercise {
         }
     }
 
-    /// The limits for counters at the last size.
+    /// Returns the limits for counters at the last size.
     #[must_use]
     pub fn goals(&self) -> &'static [Goal] {
         match self.launches {
@@ -250,7 +250,7 @@ impl Case {
         Self { shared_bytes: bytes as u32, ..self }
     }
 
-    /// Sets the relative error that is allowed for floats.
+    /// Sets the allowed relative error of floats.
     #[must_use]
     pub fn tolerance(self, tolerance: f32) -> Self {
         Self { tolerance, ..self }

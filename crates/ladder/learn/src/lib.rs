@@ -5,7 +5,7 @@
 //! simulator with all sanitizers, at difficult sizes. Exercises can limit counters of memory traffic or instructions
 //! ([`check()`]). No GPU is needed. This crate must not depend on ladders or on how results are displayed.
 //!
-//! The parts of an exercise are in these places:
+//! The parts of an exercise are in these files:
 //!
 //! | what | where |
 //! |---|---|
@@ -48,7 +48,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// Returns the kernels with blanks, followed by these common bugs. Bugs in host code are excluded, because no
+    /// Returns the kernels with blanks, followed by the given common bugs. Bugs in host code are excluded, because no
     /// kernel can fix them.
     #[must_use]
     pub fn new(bugs: &'static [Pitfall]) -> Self {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::exercise::Exercise;
 
-/// The file for the part of the progress that the learner's other files do not show.
+/// The file that records the part of the progress that the learner's other files do not show.
 const FILE: &str = ".progress.json";
 
 /// A learner's progress with an exercise.
@@ -167,7 +167,7 @@ impl Progress {
             let path = self.folder.join(FILE);
             let text = serde_json::to_string_pretty(&kept).expect("the record contains only names and numbers");
             fs::create_dir_all(&self.folder).map_err(Error::file("create", &self.folder))?;
-            // A rename is one step, so another process never reads a part of the record.
+            // A rename is atomic, so another process never reads a partly written record.
             let new = path.with_extension("new");
             fs::write(&new, text + "\n").map_err(Error::file("write", &new))?;
             fs::rename(&new, &path).map_err(Error::file("write", path))?;

@@ -1,5 +1,5 @@
-//! The topics, in teaching order. Each file has the exercises of a topic: their sizes, and for each size the launch and
-//! the correct results, which are computed on the CPU.
+//! The topics, in teaching order. Each file contains the exercises of a topic: their sizes, and for each size the
+//! launch and the correct results, which are computed on the CPU.
 
 use crate::exercise::Topic;
 

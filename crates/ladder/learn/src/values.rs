@@ -102,7 +102,7 @@ impl Values {
     }
 
     /// Returns the index of the first element that differs, both elements as text, and the number of elements that
-    /// differ. Floats may differ by `tolerance`: relative to `expected`, or absolute if `expected` is below 1.
+    /// differ. Floats may differ by `tolerance`, which is relative to `expected`, or absolute if `expected` is below 1.
     #[must_use]
     pub fn difference(&self, expected: &Self, tolerance: f32) -> Option<(usize, [String; 2], usize)> {
         fn first<T: Copy + ToString>(
@@ -127,7 +127,7 @@ impl Values {
     }
 }
 
-/// Returns `n` different numbers with random-looking bits, derived from a seed.
+/// Returns `n` distinct numbers with pseudorandom bits, derived from a seed.
 #[must_use]
 pub fn words(n: usize, seed: u32) -> Vec<u32> {
     let word = |i: u32| {

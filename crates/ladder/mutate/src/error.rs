@@ -9,7 +9,7 @@ pub enum Error {
     /// A ladder or the simulator returned an error.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// The program has no PTX of a kernel.
+    /// The program does not contain the PTX of a kernel.
     #[error("there is no PTX for {0}, so it cannot be mutated")]
     NoPtx(String),
     /// A kernel computes a wrong result without any mutation.

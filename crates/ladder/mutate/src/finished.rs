@@ -11,7 +11,8 @@ use crate::kernel::{Kernel, Mutant};
 use crate::problems::checked;
 use crate::verdict::MutantVerdict;
 
-/// Increase this number whenever mutants run differently, so that older verdicts become invalid.
+/// The version of the verdicts. Increase this number after any change to how mutants run, so that older verdicts become
+/// invalid.
 const VERSION: u32 = 6;
 
 /// A file of verdicts. The key of a verdict depends on everything that affects the verdict.

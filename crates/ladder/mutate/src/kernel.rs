@@ -73,8 +73,8 @@ impl Kernel {
         Self::new(catalog, ladder, rung, launch.entry)
     }
 
-    /// Returns the mutants in the order of the text. A section without branches contributes at most eight similar
-    /// mutants.
+    /// Returns the mutants in the order of the text. For each mutation, a section without labels and branches
+    /// contributes at most eight mutants of similar instructions.
     ///
     /// # Errors
     /// Returns [`Error::NoPtx`] when the text cannot be parsed.

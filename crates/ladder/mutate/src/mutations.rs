@@ -28,8 +28,8 @@ pub struct Mutation {
 /// The evidence that proves a mutant equivalent to its kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    /// The mutant leaves all memory with the same contents on all problems, and no sanitizer reports a finding. Without
-    /// races, the results of a kernel do not depend on the order in which its warps run.
+    /// On all problems, the mutant leaves the same contents in memory as its kernel, and no sanitizer reports a
+    /// finding. Without races, the results of a kernel do not depend on the order in which its warps run.
     Memory,
     /// No launch proves equivalence, because the change allows other orders of accesses, but the simulator executes
     /// only one order.

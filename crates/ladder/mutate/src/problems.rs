@@ -31,18 +31,19 @@ const SIZES: &[u64] = &[
 ];
 
 /// The number of launches of a kernel that depends on the memory contents left by earlier launches. A kernel can
-/// alternate between two places in memory. With three launches, the last launch finds the results of the first launch
-/// in the place that it uses.
+/// alternate between two places in memory. With three launches, the last launch uses the same place as the first
+/// launch, and finds the results of the first launch there.
 const LAUNCHES: usize = 3;
 
-/// The value of the other size options while one is varied.
+/// The value of the other size options while one size option is varied.
 const OTHERS: u64 = 33;
 
 /// A problem, and the launches of a kernel for it.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) options: Options,
-    /// One launch for each block that the kernel was compiled for, or several if launches depend on earlier launches.
+    /// One launch for each block shape that the kernel was compiled for, or several launches for each if a launch
+    /// depends on earlier launches.
     pub(crate) launches: Vec<Launch>,
     /// Whether launches depend on memory that earlier launches left.
     pub(crate) keeps_memory: bool,
@@ -67,7 +68,7 @@ pub(crate) fn further(kernel: &Kernel) -> Vec<Case> {
     let is_size = |kind: Kind| matches!(kind, Kind::Size | Kind::SizeOr(_));
     let sizes = ladder.options.iter().filter(|option| is_size(option.kind)).map(|option| option.name);
     let sizes: Vec<&'static str> = sizes.collect();
-    // An option keeps its default if the ladder rejects this size for it.
+    // An option keeps its default if the ladder rejects this size for the option.
     let base = sizes.iter().fold(Options::default(), |options, &name| {
         let with = options.clone().with(name, OTHERS);
         if takes(&with) { with } else { options }
@@ -142,7 +143,8 @@ pub(crate) fn few(costs: &[u64], (most, count): (u64, usize)) -> Vec<usize> {
 }
 
 /// Puts the middle element first, then the middles of the halves and so on, and then the rest in order. Because
-/// problems are sorted by cost, the first few represent all kinds, and one of these catches most mutants.
+/// problems are sorted by cost, the first few problems of the result represent all kinds, and most mutants are caught
+/// on one of these few.
 pub(crate) fn middle_first(all: Vec<usize>) -> Vec<usize> {
     let parts = [2, 4, 8, 16].into_iter().flat_map(|parts| (1..parts).step_by(2).map(move |part| (part, parts)));
     let middles = parts.filter_map(|(part, parts)| all.get(all.len() * part / parts));

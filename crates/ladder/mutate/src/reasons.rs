@@ -26,10 +26,12 @@ pub struct Reason {
     pub mutation: String,
     /// The instruction's text, with single blanks; `*` matches any characters, for example register numbers.
     pub instruction: String,
-    /// The description of the edit, as in [`Edit::what`](crate::mutations::Edit). If absent, it matches any edit.
+    /// The description of the edit, as in [`Edit::what`](crate::mutations::Edit). If the description is absent, the
+    /// reason applies to any edit.
     #[serde(default = "anything")]
     pub edit: String,
-    /// Indices among the kernel's instructions with this text. If absent, the reason applies to all of them.
+    /// Indices among the kernel's instructions with this text. If the indices are absent, the reason applies to all of
+    /// these instructions.
     pub occurrences: Option<Vec<usize>>,
     /// Whether the mutants are equivalent to the kernel, so that no check can detect them.
     pub equivalent: bool,

@@ -173,8 +173,8 @@ impl Plan {
 }
 
 /// Makes the GNU C library keep freed memory. A launch allocates megabytes for registers and frees them. The library
-/// would return this memory to the system each time, which costs more than a small launch. Once the program has freed a
-/// block of the largest size that the library adapts to, the library keeps such memory.
+/// would return this memory to the system each time, which costs more than a small launch. The library keeps such
+/// memory once the program has freed a block of the largest size to which the library adapts its limit.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity((32 << 20) - (1 << 16))));
 }

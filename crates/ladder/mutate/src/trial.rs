@@ -21,8 +21,8 @@ use crate::verdict::MutantVerdict;
 /// The maximum cost of a problem that runs with the sanitizers, and the number of such problems.
 const MOST_SANITIZED: (u64, usize) = (1 << 12, 24);
 
-/// The same limits for mutants that only change a fence, a scope or a memory order, and that small problems do not
-/// reveal. Such a change matters when blocks wait for each other or tiles are full.
+/// The limits of [`MOST_SANITIZED`] for mutants that only change a fence, a scope or a memory order and that are not
+/// caught on small problems. Such a change matters when blocks wait for each other or tiles are full.
 const MOST_ORDERED: (u64, usize) = (1 << 21, 48);
 
 /// The maximum cost of a problem on which all uncaught mutants run and have their accesses compared, and the minimum
@@ -78,7 +78,7 @@ struct Batch<'a> {
     done: Vec<(usize, MutantVerdict)>,
 }
 
-/// A mutant that nothing has caught so far.
+/// A mutant that no test has caught so far.
 struct PendingMutant<'a> {
     /// The index among the mutants of the call.
     index: usize,
@@ -102,12 +102,13 @@ enum Stage {
     /// Compare the mutant's results and accesses with the kernel's, on problems of the check. If both are equal, the
     /// sanitizers have nothing to find.
     Checked,
-    /// The same test on further problems.
+    /// Compare the mutant's results and accesses with the kernel's, on further problems.
     Further,
-    /// Test whether results are right despite other memory accesses, on some of the check's other problems.
+    /// Test, on some of the check's other problems, whether a mutant with other memory accesses still computes right
+    /// results.
     Others,
-    /// Test on all of the check's other problems whether a result is wrong, if it is wrong on a problem that the check
-    /// does not include. Also test mutants whose change no smaller problem executes.
+    /// Test mutants whose result is wrong on a problem outside the check, on all of the check's other problems. Also
+    /// test mutants whose change no smaller problem executes.
     Rest,
     /// Test whether the sanitizers report a finding.
     Findings,
@@ -296,7 +297,7 @@ impl PendingMutant<'_> {
         }
     }
 
-    /// Returns the verdict on a mutant that nothing has caught.
+    /// Returns the verdict on a mutant that no test has caught.
     fn final_verdict(self) -> MutantVerdict {
         let launches = self.launches;
         let survived = |what: &str| MutantVerdict::Survived { what: what.to_owned() };

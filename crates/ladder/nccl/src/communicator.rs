@@ -74,7 +74,8 @@ impl Nccl {
 /// give up.
 pub type Watch = Box<dyn FnMut() -> Option<String> + Send>;
 
-/// One rank of a communicator. Dropping this value destroys the rank's communicator. A failed call aborts it.
+/// One rank of a communicator. Dropping this value destroys the rank's communicator. A failed call aborts the
+/// communicator.
 pub struct Communicator {
     nccl: &'static Nccl,
     call: Arc<Call>,

@@ -1,14 +1,14 @@
 //! NCCL, NVIDIA's library for collective operations on several GPUs. The crate loads the library at run time, so no
 //! build needs it.
 //!
-//! The input is addresses of device memory and streams, as numbers and pointers. Errors are returned as text, using
+//! The inputs are addresses of device memory and streams, as numbers and pointers. Errors are returned as text, using
 //! NCCL's messages if there are any. Every call that waits for other ranks has a time limit. When the limit expires,
 //! the communicator is aborted, so no call hangs. The crate calls no CUDA functions: the caller must first make the
 //! device's context current. This crate must not depend on ladders.
 //!
-//! cudarc has bindings too, but they use cudarc's types for devices, streams and memory, and they panic if a library is
-//! missing. Ladder uses cust's devices and supports machines without NCCL. So this crate has separate bindings for the
-//! functions that Ladder uses.
+//! cudarc also has bindings for NCCL, but these bindings use cudarc's types for devices, streams and memory, and they
+//! panic if a library is missing. Ladder uses cust's devices and supports machines without NCCL. Therefore, this crate
+//! has separate bindings for the functions that Ladder uses.
 //!
 //! The names and signatures are those of `nccl.h` (NCCL's documentation, "NCCL API").
 
@@ -88,9 +88,9 @@ impl fmt::Display for Version {
 /// The oldest supported version: the first version that can abort a communicator while another thread waits in a call.
 const OLDEST: Version = Version(2, 14, 0);
 
-/// Finds the library once. Tries only the library that [`OVERRIDE`] names, if it is set. Otherwise tries the system's
-/// loader, and then the files that `cargo xtask setup --nvidia` installs. Disables multicast unless the environment
-/// sets it.
+/// Finds the library once. If [`OVERRIDE`] is set, tries only the library that this variable names. Otherwise tries the
+/// system's loader, and then the files that `cargo xtask setup --nvidia` installs. Disables multicast unless NCCL's
+/// variable for it is already set.
 ///
 /// # Errors
 /// Returns a message with each candidate that was tried and the reason why it was rejected.

@@ -7,8 +7,8 @@
 //! `wasm-bindgen` would require its command-line program, which takes minutes to compile, for seven functions that take
 //! and return numbers.
 //!
-//! A run records once how the warps of one block change (`trace`). The page can then look up any state, moving forward
-//! or backward.
+//! A run records every change of the state of one block's warps (`trace`). The page can then look up the state at any
+//! step, moving forward or backward.
 //!
 //! This crate must not depend on how the page draws anything (`www`).
 

@@ -12,7 +12,7 @@ use crate::trace::{Recorder, Trace};
 pub(crate) const MOST_INSTRUCTIONS: u64 = 1 << 23;
 /// The maximum number of bytes of device memory.
 pub(crate) const MOST_MEMORY: u64 = 384 << 20;
-/// The maximum number of bytes that the page shows of a buffer.
+/// The maximum number of bytes of a buffer that the page shows.
 const SHOWN_BYTES: u64 = 1 << 16;
 
 /// An error message for the user.

@@ -180,7 +180,7 @@ pub(crate) fn run(request: &RungRun) -> Result<Run, Problem> {
     })
 }
 
-/// Returns a similar argument for the editor. The user chooses the contents of a buffer there.
+/// Returns a similar argument for the editor, in which the user chooses the contents of a buffer.
 fn argument(arg: &Arg, buffers: &[Buffer]) -> Argument {
     let number = |kind: &str, value: String| Argument { kind: kind.to_owned(), buffer: None, value };
     match *arg {

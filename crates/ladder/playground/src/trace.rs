@@ -1,8 +1,8 @@
 //! The trace of one block: every step of its warps, and every change of registers and shared memory.
 //!
 //! A trace does not store states. Each register of a warp and each word of shared memory has an ordered list of its
-//! writes. A binary search finds the last write before a step. So moving backward costs the same as moving forward, and
-//! a recorded step takes only a few dozen bytes.
+//! writes. A binary search finds the last write before a step. Moving backward therefore costs the same as moving
+//! forward, and a recorded step takes only a few dozen bytes.
 
 mod history;
 mod recorder;
@@ -35,7 +35,7 @@ pub(crate) struct Trace {
     pub(crate) accesses: Vec<Access>,
     /// For each word of shared memory, the steps that changed the word and the new values.
     shared: Vec<Vec<(u32, u32)>>,
-    /// The steps at which threads were released from a barrier, with the barrier's number.
+    /// The steps at which threads were released from a barrier, each with the barrier's number.
     releases: Vec<(u32, u32)>,
     /// The registers that each executed instruction reads and writes, by function and program counter.
     uses: Vec<Vec<Option<Uses>>>,
@@ -64,9 +64,9 @@ pub(crate) struct Warp {
     /// The numbers of the warp's steps.
     pub(crate) steps: Vec<u32>,
     pub(crate) registers: Registers,
-    /// The steps after which lanes exited, with the lanes.
+    /// The steps after which lanes exited, each with the mask of these lanes.
     exits: Vec<(u32, u32)>,
-    /// The steps after which lanes waited at a barrier, with the barrier's number.
+    /// The steps after which lanes waited at a barrier, each with the barrier's number.
     waits: Vec<(u32, u32)>,
 }
 

@@ -62,8 +62,9 @@ pub trait Communicator {
     /// Returns the name of the communicator.
     fn describe(&self) -> String;
 
-    /// Runs a collective with two buffers on each rank, the source and the target, and waits for its end. Both may be
-    /// the same buffer, except for [`Collective::Gather`] and [`Collective::Scatter`] of several ranks.
+    /// Runs a collective with two buffers on each rank, the source and the target, and waits until the collective has
+    /// finished. The source and the target may be the same buffer, except for [`Collective::Gather`] and
+    /// [`Collective::Scatter`] of several ranks.
     ///
     /// # Errors
     /// Returns [`engine::Error::Call`] when the collective fails on this rank, [`Error::Rank`] when another rank is
@@ -86,7 +87,7 @@ pub trait Communicator {
         None
     }
 
-    /// Aborts running collectives after a failure, on this rank and if possible on other ranks.
+    /// Aborts running collectives after a failure, on this rank and, if possible, on other ranks.
     fn abort(&mut self) {}
 }
 
@@ -98,7 +99,7 @@ pub struct Nccl {
 }
 
 impl Nccl {
-    /// Joins the other ranks, with the current device of this thread.
+    /// Joins the other ranks. This rank uses the current device of this thread.
     ///
     /// # Errors
     /// Returns [`Error::Rank`] when a rank has no NCCL or a different version of NCCL, or when NCCL fails.

@@ -8,7 +8,7 @@ use libcuda::{Link, Simulation};
 
 use crate::error::failed;
 
-/// The name of the operation that opens a device `sim`, for errors.
+/// The name of the operation that opens a `sim` device, for error messages.
 pub(crate) const STARTING: &str = "starting the simulator";
 
 /// The maximum number of `sim` devices.
@@ -134,7 +134,7 @@ pub(crate) fn sources(choice: Choice, devices: &Devices) -> Result<(Vec<DeviceSo
 /// Enables access from the current device, whose number is `device`, to the memory of other GPUs.
 ///
 /// # Errors
-/// Returns [`Error::Device`] when peer access to one of the GPUs is not possible.
+/// Returns [`Error::Device`] when peer access to one of the other GPUs is not possible.
 pub(crate) fn open_peers(device: u32, others: &[u32]) -> Result<(), Error> {
     let link = |other| libcuda::link(device as i32, other as i32).map_err(|error| format!("{error:?}"));
     check_links(device, others, link)?;

@@ -30,7 +30,7 @@ pub enum Side {
     K,
 }
 
-/// How the ranks' results are combined into the result of the whole.
+/// How the ranks' results are combined into the whole result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Combination {
     /// All ranks have the same number of elements. The results are combined element by element, and every rank receives

@@ -1,4 +1,4 @@
-//! The errors of running a problem on several devices.
+//! The errors that running a problem on several devices can return.
 
 /// The reasons why ranks cannot compute a problem.
 #[derive(Debug, thiserror::Error)]

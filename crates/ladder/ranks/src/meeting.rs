@@ -2,9 +2,9 @@
 //! several processes, on one or several hosts.
 //!
 //! Every wait has a time limit. A rank that fails notifies the other ranks. The first rank detects ranks that end or do
-//! not answer, and notifies the other ranks. So all ranks return the same error, and no rank waits forever. A rank that
-//! waits for its device also watches its connections ([`Meeting::watch`]), because the device can wait for work of
-//! other ranks.
+//! not answer, and notifies the other ranks. As a result, all ranks return the same error, and no rank waits forever. A
+//! rank that waits for its device also watches its connections ([`Meeting::watch`]), because the device can wait for
+//! work of other ranks.
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::host_memory::HostMemory;
 use engine::device::Watch;
 
-/// The first bytes of a connection. Change the number whenever the format of the messages changes.
+/// The first bytes of a connection. Change the number at the end whenever the format of the messages changes.
 const GREETING: [u8; 8] = *b"ladder 1";
 
 /// The pause between two attempts to reach the first rank.
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The minimum time limit for the rest of a message.
 const LEAST: Duration = Duration::from_secs(1);
 
-/// The time for which the first rank waits for the other ranks after a failure, which can also end their work.
+/// The time for which the first rank waits for the other ranks after a rank failed. The failure can end their work too.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// The maximum number of bytes of a message.
@@ -211,8 +211,8 @@ impl Meeting {
         };
         let failed = all.iter().filter_map(|result| result.as_ref().err()).min_by_key(|(_, why)| weight(why));
         let Some((rank, why)) = failed else { return Ok(all.into_iter().flatten().collect()) };
-        // If GPUs can access each other's memory, a driver reports a kernel's fault on all of them, but not which GPU
-        // caused the fault.
+        // If GPUs can access each other's memory, a driver reports a kernel's fault for all of these GPUs. The driver
+        // does not report which GPU caused the fault.
         let same = all
             .iter()
             .filter_map(|result| result.as_ref().err())

@@ -42,8 +42,8 @@ impl PeerCopies {
     }
 
     /// Enqueues the copies of a piece that the work in the device's stream computes. `from` is the address of this
-    /// rank's result, and `piece` is the byte range of the piece in it. After the last piece, the device's stream waits
-    /// for the copies of all pieces.
+    /// rank's result, and `piece` is the piece's byte range in the result. After the last piece, the device's stream
+    /// waits for the copies of all pieces.
     pub(crate) fn enqueue(
         &mut self,
         stream: &GpuStream,

@@ -65,8 +65,8 @@ pub(crate) fn measure(
     done
 }
 
-/// Returns the launches of the requested rungs, which each cover all ranks, and the reasons why other rungs are left
-/// out.
+/// Returns the launches of the requested rungs, and the reasons why other rungs are left out. Each launch covers all
+/// ranks.
 pub(crate) fn launches(
     request: &GroupRequest<'_>,
     ranks: usize,
@@ -250,7 +250,7 @@ fn checked(member: &mut Member, whole: &dyn PeerProblem, buffers: &[SharedBuffer
     };
     let looked = look(&mut *member.device);
     let (mut verdict, result) = member.agree(looked)?;
-    // `verdict_of_all` compares the outputs of the other ranks with this one.
+    // `verdict_of_all` compares the outputs of the other ranks with the first rank's output.
     if member.rank().index == 0 && verdict.is_right() {
         verdict = whole.check_output(&result);
     }

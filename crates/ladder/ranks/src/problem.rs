@@ -5,8 +5,8 @@ use engine::{Error, Ladder, Options, Rung};
 
 use crate::divide::{Combination, Share, Side};
 
-/// The kernel parameter of a [`PeerProblem`] that holds the rank for which the first row of blocks computes. A device
-/// that has the buffers of all ranks launches with 0.
+/// The name of the kernel parameter of a [`PeerProblem`] that holds the number of the rank for which the first row of
+/// blocks computes. A device that has the buffers of all ranks launches with 0.
 pub const FIRST_RANK: &str = "first";
 
 /// A ladder whose problems several devices compute together.
@@ -27,8 +27,8 @@ pub enum SharedProblem {
 }
 
 /// A problem whose kernels access the memory of all ranks. The problem's buffers form groups with one buffer per rank,
-/// and its kernels receive a table of the addresses in each group. The first length of its shape is the number of
-/// ranks.
+/// and its kernels receive a table of the addresses in each group. The first length of the problem's shape is the
+/// number of ranks.
 pub trait PeerProblem: Problem {
     /// Compares one rank's output with the reference.
     fn check_output(&self, output: &[u8]) -> Verdict;
@@ -42,7 +42,7 @@ pub trait Divide: Problem {
     /// Returns the reason why the problem cannot be divided this way.
     fn share(&self, share: Share, side: Side) -> Result<RankProblem, String>;
 
-    /// Returns how the ranks' results are combined into the result of the whole.
+    /// Returns how the ranks' results are combined into the whole result.
     fn combination(&self, rung: &Rung) -> Combination;
 
     /// Returns the minimum number of pieces that a rank's share must be cut into, because kernels use 31-bit element
@@ -59,7 +59,7 @@ pub trait Divide: Problem {
     fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String>;
 
     /// Returns the reference result for this share of a problem whose results are [reduced](Combination::Reduce). The
-    /// other ranks need this result to check the whole.
+    /// other ranks need this result to check the whole result.
     fn reference(&self) -> Vec<u8> {
         Vec::new()
     }

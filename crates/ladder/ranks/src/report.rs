@@ -52,9 +52,10 @@ pub struct GroupReport {
     pub rank: Share,
     /// The whole problem in words.
     pub title: String,
-    /// The bytes of the whole problem, from which effective bandwidth is computed.
+    /// The number of bytes of the whole problem, from which effective bandwidth is computed.
     pub bytes: u64,
-    /// The floating-point operations of the whole problem, if it is measured in operations per second.
+    /// The number of floating-point operations of the whole problem, if the problem is measured in operations per
+    /// second.
     pub flops: Option<u64>,
     /// For an all-reduce, the number of bytes per rank.
     pub all_reduced: Option<u64>,

@@ -12,7 +12,8 @@ use crate::problem::{Divide, RankProblem, SharedProblem};
 use crate::report::{GroupReport, GroupRequest, Measurement};
 use crate::work::{self, LaunchedPiece, Planned};
 
-/// Runs a request as one of several ranks. All ranks return the same report, except for the launches of the rank.
+/// Runs a request as one of several ranks. The reports of all ranks are equal, except that each contains its rank's
+/// launches.
 ///
 /// # Errors
 /// Returns [`EngineError::NotOffered`] when the problem cannot be divided this way, [`Error::Rank`] when a rank fails,

@@ -1,4 +1,4 @@
-//! Runs a rung on a rank's share, combines the ranks' results, and checks and times both.
+//! Runs a rung on a rank's share, combines the ranks' results, and checks and times the whole computation.
 
 use std::cell::RefCell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -163,8 +163,8 @@ fn with_buffers(
         }
         None => Ok(()),
     };
-    // SAFETY: `Ladder::launch` created the launches for the problem or for pieces of it, so they only access its
-    // buffers.
+    // SAFETY: `Ladder::launch` created the launches for the problem or for pieces of it, so the launches only access
+    // the problem's buffers.
     let launch_result = unsafe { session.launch_poisoned(rung, &launches, &mut after) };
     // Without this report, the other ranks would wait in the collective for a rank whose kernel failed.
     meeting.report(&launch_result)?;

@@ -11,8 +11,8 @@ pub struct DeviceProperties {
 }
 
 /// The properties of an H100 or H200 on an SXM5 board, which the simulator imitates by default (NVIDIA, "H100 Tensor
-/// Core GPU Architecture"). They are used for a device that does not report its properties, and when launches are
-/// listed or checked before a device is opened.
+/// Core GPU Architecture"). These properties are used for a device that does not report its properties, and when
+/// launches are listed or checked before a device is opened.
 impl Default for DeviceProperties {
     fn default() -> Self {
         Self { multiprocessors: 132 }
@@ -51,7 +51,8 @@ impl LaunchRequest<'_> {
         [blocks(self.length(0), self.threads() * u64::from(self.items_per_thread)), 1, 1]
     }
 
-    /// Like [`line`](Self::line), but with at most `most` blocks, which handle further elements in a grid-stride loop.
+    /// Returns a grid like [`line`](Self::line), but with at most `most` blocks, which handle further elements in a
+    /// grid-stride loop.
     #[must_use]
     pub fn stride(&self, most: u32) -> [u32; 3] {
         let [all, ..] = self.line();

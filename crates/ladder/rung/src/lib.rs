@@ -1,8 +1,8 @@
 //! The description of a ladder's rung, as data: a kernel, its launch, and its lesson.
 //!
-//! The attribute [`macro@rung`] on a kernel generates its [`Rung`] next to it, where the host reads it. So a rung is
-//! described in a single place. This crate has no `std`: it also compiles for `nvptx64`, where the descriptions are
-//! unused constants. The crate does not depend on ladders or problems.
+//! The attribute [`macro@rung`] on a kernel generates a [`Rung`] constant next to the kernel, and the host reads this
+//! constant. A rung is thus described in a single place. This crate has no `std`: it also compiles for `nvptx64`, where
+//! the descriptions are unused constants. The crate does not depend on ladders or problems.
 #![no_std]
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -24,7 +24,8 @@ pub use rung_macros::rung;
 pub struct Rung {
     /// The name of the rung and of its kernel.
     pub name: &'static str,
-    /// The file with its device code, relative to the root of the repository: the `file!()` of that file.
+    /// The file that contains the rung's device code, relative to the root of the repository: the `file!()` of that
+    /// file.
     pub source: &'static str,
     /// The lesson of the rung, in one line.
     pub lesson: &'static str,
@@ -36,8 +37,8 @@ pub struct Rung {
     pub entries: Entries,
     /// The default block.
     pub default_block: [u32; 3],
-    /// The default block as a function of the shape, for rungs whose best block depends on it. For the ladder's
-    /// default problem it equals [`Rung::default_block`].
+    /// The default block as a function of the shape, for rungs whose best block depends on the shape. For the ladder's
+    /// default problem, the function returns [`Rung::default_block`].
     pub block_for: Option<ChooseBlock>,
     /// Whether the kernel supports only the block [`Rung::block_for_shape`].
     pub fixed_block: bool,

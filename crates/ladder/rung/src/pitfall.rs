@@ -7,7 +7,7 @@ pub struct Pitfall {
     pub name: &'static str,
     /// The name of the fixed version.
     pub fixed: &'static str,
-    /// The file with both kernels, relative to the root of the repository: the `file!()` of that file.
+    /// The file that contains both kernels, relative to the root of the repository: the `file!()` of that file.
     pub source: &'static str,
     /// The text of that file, in which lines are [marked](Pitfall::marked).
     pub text: &'static str,

@@ -6,8 +6,8 @@ use std::str::FromStr;
 macro_rules! architectures {
     ($($(#[$attr:meta])* $variant:ident = $number:literal $(, $suffix:literal)?;)*) => {
         /// A virtual compute architecture (`compute_XX`). The architecture determines the features that the PTX can
-        /// use, and therefore the oldest GPU that can run the PTX. A driver compiles the PTX for its GPU when it loads
-        /// it.
+        /// use, and therefore the oldest GPU that can run the PTX. When a driver loads the PTX, it compiles the PTX for
+        /// its GPU.
         ///
         /// Compute capabilities and their features: CUDA C++ Programming Guide, "Compute
         /// Capabilities"; targets of PTX: PTX ISA §11.1.2, `.target`.
@@ -102,7 +102,7 @@ impl fmt::Display for NvvmArch {
     }
 }
 
-/// The error for a text that names no architecture known to this crate.
+/// The error for a text that does not name an architecture that this crate knows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown GPU architecture `{given}`: use one of {known}")]
 pub struct ParseArchError {

@@ -24,8 +24,8 @@ static TOOLCHAIN: LazyLock<Result<DeviceToolchain, NotFound>> = LazyLock::new(to
 impl CudaBuilder {
     /// Builds the crate and returns the path of the PTX, which is the [`copy_to`](Self::copy_to) path if one is set.
     ///
-    /// In a build script, this also tells cargo which files the PTX depends on. The script then only runs again when
-    /// one of these files changes.
+    /// In a build script, this function also tells cargo which files the PTX depends on. The script then runs again
+    /// only when one of these files changes.
     ///
     /// # Errors
     /// Returns [`CudaBuilderError`] when the folder contains no crate, this machine has no device compiler,
@@ -212,7 +212,7 @@ struct Source<'a> {
     /// The functions and variables that the part is compiled for, separated by commas. An empty list stands for all
     /// visible functions and variables.
     roots: &'a str,
-    /// A key of everything that the part's IR depends on.
+    /// A key that identifies everything that the part's IR depends on.
     key: String,
     ir: &'a (dyn Fn() -> String + Sync),
 }

@@ -83,7 +83,7 @@ fn in_build_script() -> bool {
     ["OUT_DIR", "CARGO_MANIFEST_DIR", "NUM_JOBS"].iter().all(|name| std::env::var_os(name).is_some())
 }
 
-/// Shows a warning of the build.
+/// Shows a build warning.
 pub(crate) fn warn(text: &str) {
     match in_build_script() {
         true => text.lines().for_each(|line| println!("cargo::warning={line}")),
@@ -108,8 +108,8 @@ const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 /// compiled files, because cargo would attribute the files in a folder of another name to another profile.
 const PROFILE: &str = "gpu";
 
-/// The form in which rustc compiles the crate. rustc does not link, because it would run a system-dependent linker,
-/// while this crate reads the bitcode itself.
+/// The form in which rustc compiles the crate. rustc does not link, because it would run a system-dependent linker.
+/// This crate reads the bitcode itself.
 #[derive(Clone, Copy)]
 pub(crate) enum Output {
     /// Many codegen units, in the folder of units. Libraries stay unchanged.

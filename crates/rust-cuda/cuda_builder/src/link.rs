@@ -1,6 +1,6 @@
 //! Replaces a linker: collects the codegen units of the crate and the library members that they use.
 //!
-//! rustc compiles one or two units per Rust module, and after an edit it only recompiles the changed units. Link-time
+//! rustc compiles one or two units per Rust module, and after an edit, it recompiles only the changed units. Link-time
 //! optimization in rustc could join the units, but it would process every unit again after every edit.
 //!
 //! A library (`.rlib`) is an archive of bitcode with an index of symbols. A linker takes the members that define
@@ -153,8 +153,8 @@ impl Library {
         named.collect::<object::read::Result<_>>().map(Some)
     }
 
-    /// Takes the members that define a missing symbol, or a symbol that every program contains. Returns their names and
-    /// bitcode.
+    /// Takes the members that define a missing symbol or a symbol that every program contains. Returns the members'
+    /// names and bitcode.
     fn take(&mut self, missing: &HashSet<String>) -> Result<Vec<(String, Vec<u8>)>, CudaBuilderError> {
         let file = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         // Only compilers insert calls to these symbols, so no program exports them.
@@ -208,7 +208,7 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Removes files from a folder. A file that cannot be removed takes space but is harmless.
+/// Removes files from a folder. A file that cannot be removed takes up space but is harmless.
 fn remove_files(folder: &Path, is_removed: impl Fn(&Path) -> bool) {
     for path in files(folder).filter(|path| is_removed(path)) {
         let _ = fs::remove_file(path);

@@ -23,7 +23,7 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let mut out = String::new();
     for item in texts.iter().flat_map(|text| items(text)) {
         let start = item.trim_start();
-        // Debug information beyond lines has labels that are only valid within one module.
+        // Debug information other than lines has labels that are valid only within one module.
         if start.starts_with(".section") || item.contains(", function_name ") {
             return None;
         }
@@ -44,8 +44,8 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
             out.push_str(item);
         }
     }
-    // In a part, LLVM declares the functions that are defined after their first use. Because of the sorting by name,
-    // further declarations are necessary.
+    // In a part, LLVM declares the functions that are defined after their first use. Because the functions are sorted
+    // by name here, further declarations are necessary.
     for (name, text) in functions.iter().filter(|(name, text)| !text.contains(".entry ") && !declared.contains(*name)) {
         if functions.range(..*name).any(|(_, earlier)| has(earlier, name)) {
             let head = text.split_once("\n{").map_or(*text, |(head, _)| head);

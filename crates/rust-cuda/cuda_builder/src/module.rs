@@ -50,7 +50,7 @@ struct Symbol<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// Reads a module. Returns `None` if it contains a construct that is unknown or not possible in parts.
+    /// Reads a module. Returns `None` if the module contains a construct that is unknown or that a part cannot contain.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let mut module = Self::default();
         let mut at = 0;

@@ -1,10 +1,10 @@
 //! Replaces `core`'s panic functions with functions of cuda_std that need no formatting.
 //!
 //! For an out-of-bounds index, `core` formats the index and the length with calls through pointers. The kernel then
-//! needs the registers of the most demanding function that such a call could reach. cuda_std's functions write the same
-//! message without such calls. All panics go through `panic_fmt`, which is inlined into its callers because a caller
-//! knows whether its message has arguments. If a crate does not contain these functions of cuda_std, for example
-//! without its feature `panic-message`, the crate stays unchanged.
+//! needs the number of registers of the most demanding function that such a call could reach. cuda_std's functions
+//! write the same message without such calls. All panics go through `panic_fmt`, which is inlined into its callers
+//! because a caller knows whether its message has arguments. If a crate does not contain these functions of cuda_std,
+//! for example because cuda_std's feature `panic-message` is disabled, the crate stays unchanged.
 
 use crate::lower::ir::has;
 

@@ -90,8 +90,8 @@ impl Store {
         Ok(Part { optimized: folder.join(OPTIMIZED), folder })
     }
 
-    /// Ends the use of the store. Removes the least recently used entries and keeps at most twice the number of
-    /// entries that this build used. Removes nothing while another build uses the store.
+    /// Stops using the store. Removes the least recently used entries, so that at most twice the number of entries that
+    /// this build used remain. Removes nothing while another build uses the store.
     pub(crate) fn forget(self, used: usize) {
         if self.lock.unlock().and_then(|()| Ok(self.lock.try_lock()?)).is_err() {
             return;

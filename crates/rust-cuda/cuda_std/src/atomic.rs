@@ -8,17 +8,17 @@
 //! | `device` | of one GPU | `.gpu` |
 //! | `system` | of all GPUs and the host | `.sys` |
 //!
-//! There are three layers, as in upstream's crate. The names in [`intrinsics`] contain the ordering. The functions in
-//! [`mid`] take the ordering as an argument, which costs nothing if it is constant. The types in this module wrap
-//! `mid`. `core`'s integer atomics also work on the GPU, with the caveat below.
+//! There are three layers, as in upstream's crate. The function names in [`intrinsics`] contain the ordering. The
+//! functions in [`mid`] take the ordering as an argument, which costs nothing if the argument is constant. The types in
+//! this module wrap `mid`. `core`'s integer atomics also work on the GPU, with the caveat below.
 //!
 //! # How they are compiled
 //!
 //! Read-modify-writes with block or device scope are compiled to LLVM's atomics. LLVM infers which memory a pointer
-//! points to and emits `atom.shared` or `atom.global`; ptxas turns an `atom` whose result is not used into `red`. A
-//! block-scope read-modify-write therefore has device scope, which is stronger. In shared memory this makes no
-//! difference. System scope uses inline assembly (`atom.relaxed.sys`, PTX ISA §9.7.13.5) with a generic address,
-//! because LLVM 22 drops the scope.
+//! points to and emits `atom.shared` or `atom.global`; ptxas turns an `atom` whose result is not used into `red`. LLVM
+//! 22 drops the scope, and an `atom` without a scope has device scope. A block-scope read-modify-write therefore has
+//! device scope, which is stronger. In shared memory, this makes no difference. A system-scope read-modify-write uses
+//! inline assembly instead (`atom.relaxed.sys`, PTX ISA §9.7.13.5), with a generic address.
 //!
 //! LLVM 22 also drops the *ordering* of a read-modify-write: `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed
 //! `atom.add` with no fence. LLVM keeps the ordering of compare-exchanges, loads and stores. All operations here are

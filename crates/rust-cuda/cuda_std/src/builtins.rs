@@ -61,14 +61,14 @@ mod exported {
     }
 }
 
-/// Returns the difference of the first two bytes that differ, or 0.
+/// Returns the difference between the first two bytes that differ, or 0.
 ///
 /// # Safety
 /// The caller must ensure that `n` bytes are valid at both addresses.
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
 unsafe fn compare(a: *const u8, b: *const u8, n: usize) -> i32 {
-    // Comparing words would need fewer steps, but requires a test of whether an address is a multiple of 8. With this
+    // Comparing words would need fewer steps, but would require testing whether an address is a multiple of 8. With this
     // test, the compiler would lose track of the address space.
     for at in 0..n {
         // SAFETY: `at < n`, and `n` bytes are valid at both addresses.

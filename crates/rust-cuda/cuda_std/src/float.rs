@@ -12,8 +12,8 @@ mod exp;
 /// Each method belongs to one of three classes:
 /// * **exact**: the correctly rounded result, in one or a few instructions;
 /// * **approx**: the hardware's approximation, or a result computed from it. The relative error is at most 2^-22 (4
-///   ulp) over the whole range, including subnormals. The CUDA C++ function of the same name does the same and has a
-///   measured error of 2 ulp;
+///   ulp) over the whole range, including subnormals. The CUDA C++ function of the same name uses the same method and
+///   has a measured error of 2 ulp;
 /// * **libm**: the portable code of the `libm` crate. The error is about 1 ulp, the result is the same as on the host,
 ///   and a call takes 50 to 1000 instructions. Functions that reduce large angles use local memory. Upstream calls
 ///   NVIDIA's libdevice instead, which is faster and has errors of the same order, but only comes with the CUDA
@@ -109,7 +109,7 @@ pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
     /// Returns the arctangent, in radians. libm.
     #[must_use]
     fn atan(self) -> Self;
-    /// Returns the angle of the point (`other`, `self`), in radians, -π to π. libm.
+    /// Returns the angle of the point (`other`, `self`) in radians, from -π to π. libm.
     #[must_use]
     fn atan2(self, other: Self) -> Self;
     /// Returns the sine and cosine of `self` radians. libm.

@@ -1,13 +1,13 @@
 //! libdevice's functions, under upstream's names: CUDA's `__nv_sinf` is `sinf` ("libdevice User's Guide").
 //!
 //! Upstream declares NVIDIA's library of LLVM bitcode, which comes with the CUDA toolkit. The functions here have the
-//! same names, arguments and results, and need no toolkit:
+//! same names, arguments and result types, and need no toolkit:
 //! * A function that is one instruction in libdevice (rounding, conversion, `fast_…`) is the same instruction here,
 //!   with bit-identical results. Such a function only runs on the GPU.
 //! * Integer functions use Rust's operators, which become the same instructions.
 //! * The remaining functions come from [`GpuFloat`] or the `libm` crate. Like libdevice's functions, they are accurate
-//!   to within a few ulp, but the last bits of their results differ. Functions that neither of these provides are
-//!   implemented in this module ("made here"), in `f64` for both types.
+//!   to within a few ulp, but their results can differ from libdevice's in the last bits. Functions that neither
+//!   `GpuFloat` nor `libm` provides are implemented in this module ("made here"), in `f64` for both types.
 //!
 //! # Safety
 //! A function that takes a pointer writes through it, so the caller must ensure that the pointer is valid for a write.
@@ -218,7 +218,7 @@ both! { f32:
 functions! {
     rsqrt(x: f64) -> f64 = 1.0 / GpuFloat::sqrt(x);
     frsqrt_rn(x: f32) -> f32 = (1.0 / GpuFloat::sqrt(f64::from(x))) as f32;
-    // As with the instruction, the result for a NaN is 0.
+    // As with the modifier `.sat` of an instruction, the result for a NaN is 0.
     saturatef(x: f32) -> f32 = 1.0_f32.min(x.max(0.0));
     int2double_rn(i: i32) -> f64 = f64::from(i);
     uint2double_rn(i: i32) -> f64 = f64::from(i as u32);

@@ -1,9 +1,9 @@
 //! The standard library of GPU kernels: [rust-cuda]'s `cuda_std` for rustc's PTX backend.
 //!
-//! Upstream's crate only works with upstream's compiler backend. For the part of upstream's API that this crate covers,
-//! it has the same public names and signatures (as of upstream's main branch in April 2026). This crate is written for
-//! the target `nvptx64-nvidia-cuda` of an ordinary rustc. A kernel that compiles against this crate also compiles
-//! against upstream's.
+//! Upstream's crate only works with upstream's compiler backend. This crate covers a part of upstream's API, with the
+//! same public names and signatures (as of upstream's main branch in April 2026). This crate is written for the target
+//! `nvptx64-nvidia-cuda` of an ordinary rustc. A kernel that compiles against this crate also compiles against
+//! upstream's.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -24,9 +24,9 @@
 //!
 //! # Off the GPU
 //!
-//! On any other target, all items type-check on stable Rust, so that `cargo check`, rustdoc and rust-analyzer work. A
-//! function that needs a GPU panics there with a message that names the function. Floating-point math and the atomic
-//! types work everywhere.
+//! On any target other than the GPU, all items type-check on stable Rust, so that `cargo check`, rustdoc and
+//! rust-analyzer work. On such a target, a function that needs a GPU panics with a message that names the function.
+//! Floating-point math and the atomic types work everywhere.
 //!
 //! # Features
 //!

@@ -2,12 +2,12 @@
 //! the line and the thread. The host receives `CUDA_ERROR_ASSERT` ("CUDA C++ Programming Guide", "Assertion").
 //!
 //! A message is truncated when it fills the buffer. Rust's formatting makes indirect calls. Because of these calls,
-//! ptxas gives the whole kernel the registers of the most demanding function that could be called: 56, or 255 if floats
-//! are formatted. ptxas does not know their stack size either, and the driver gives each thread only 1 KiB (see
-//! [`io`](crate::io)). The buffer of formatted messages is therefore on the heap. Panics of ordinary code avoid these
-//! costs. A message without arguments is copied instead of formatted. `cuda_builder` replaces `core`'s functions for an
-//! out-of-bounds index or range with the functions below. A kernel with only such panics uses at least 24 registers per
-//! thread, or 35 if it checks an index.
+//! ptxas allocates to the whole kernel the number of registers that the most demanding callable function needs: 56, or
+//! 255 if floats are formatted. ptxas does not know the stack size of these functions either, and the driver gives each
+//! thread only 1 KiB (see [`io`](crate::io)). The buffer of formatted messages is therefore on the heap. Panics of
+//! ordinary code avoid these costs. A message without arguments is copied instead of formatted. `cuda_builder` replaces
+//! `core`'s functions for an out-of-bounds index or range with the functions below. A kernel with only such panics uses
+//! at least 24 registers per thread, or 35 if it checks an index.
 
 use core::alloc::Layout;
 use core::fmt::{self, Write};

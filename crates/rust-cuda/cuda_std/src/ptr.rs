@@ -34,7 +34,7 @@ pub enum AddressSpace {
 /// knows the result.
 ///
 /// # Safety
-/// There are no preconditions. The function is `unsafe` only because upstream's is.
+/// There are no preconditions. The function is `unsafe` only because upstream's function is `unsafe`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace) -> bool {

@@ -39,9 +39,9 @@ use crate::gpu_only;
 /// Do not use this macro in new code. It exists for kernels that were written for cuda_std 0.2.2 and older. Upstream
 /// removed it "due to unsoundness" (its CHANGELOG.md, "Unreleased", at revision 946c91f). The commit, e13bca6, gives
 /// these reasons: hand-written `Send` and `Sync` around an `UnsafeCell`, examples that ignore the rules of
-/// [`MaybeUninit`](core::mem::MaybeUninit), and a macro hiding all of this. The macro is a safe expression, but returns
-/// a pointer to uninitialized memory that all threads of the block write. The line that calls the macro shows neither
-/// that the memory is uninitialized nor that all threads write it.
+/// [`MaybeUninit`](core::mem::MaybeUninit), and a macro that hides all of this. The macro is a safe expression, but
+/// returns a pointer to uninitialized memory that all threads of the block write. The line that calls the macro shows
+/// neither that the memory is uninitialized nor that all threads write it.
 ///
 /// Write the static instead. It works with upstream's cuda_std and with this crate:
 ///

@@ -108,7 +108,7 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
     errors.into_result()
 }
 
-/// Generates the function twice, for the GPU and for other targets, and the checks of its parameters only once.
+/// Generates the function twice (for the GPU and for other targets), and the checks of its parameters once.
 fn entry_point(function: &Function) -> TokenStream {
     // The generated code adds `no_mangle` itself, for the GPU only.
     let attrs = function.attrs.iter().filter(|attr| !has_no_mangle(attr)).collect::<Vec<_>>();
@@ -180,7 +180,7 @@ fn entry_point(function: &Function) -> TokenStream {
     host.inputs = host.inputs.iter().map(without_grid_constant).collect();
 
     let checks = if checks.is_empty() { checks } else { in_checks(&checks) };
-    // On the GPU, `print!` reports the same error.
+    // On the GPU, `print!` itself reports that it needs the feature `alloc`.
     let printing = printing(block.clone())
         .map(|span| quote_spanned!(span=> #[cfg(not(target_arch = "nvptx64"))] ::cuda_std::__printing_needs_alloc!();));
     quote! {

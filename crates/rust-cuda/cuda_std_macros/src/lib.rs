@@ -1,9 +1,10 @@
 //! The attributes of `cuda_std`: [`macro@kernel`], [`macro@address_space`], [`macro@gpu_only`] and
 //! [`macro@externally_visible`]. Use them through `cuda_std`, which re-exports all four.
 //!
-//! They have upstream rust-cuda's names and accept the same input, but expand to code for rustc's `nvptx64-nvidia-cuda`
-//! backend. The expansion only uses ordinary attributes and ABIs of the language. On every other target, the same items
-//! become ordinary Rust, so that `cargo check`, rustdoc and rust-analyzer work without a GPU toolchain.
+//! The attributes have the same names and accept the same input as upstream rust-cuda's, but expand to code for rustc's
+//! `nvptx64-nvidia-cuda` backend. The expansion only uses ordinary attributes and ABIs of the language. On every other
+//! target, the same items become ordinary Rust, so that `cargo check`, rustdoc and rust-analyzer work without a GPU
+//! toolchain.
 
 use proc_macro::TokenStream;
 
@@ -35,7 +36,7 @@ mod kernel;
 /// other target, the function stays an ordinary function.
 ///
 /// A kernel
-/// * is an `unsafe fn`: nothing checks that the launch fits what the kernel reads and writes;
+/// * is an `unsafe fn`: nothing checks that the launch's arguments and grid match what the kernel reads and writes;
 /// * returns nothing: it writes results through pointers;
 /// * has no generics, no `async`, no `const` and no receiver: a launch names one piece of machine code;
 /// * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing. Each parameter is one

@@ -47,11 +47,11 @@ pub struct DeviceToolchain {
 pub struct DeviceRustc {
     /// The program.
     pub path: PathBuf,
-    /// Its version, such as `1.96.0`.
+    /// The version of the `rustc`, such as `1.96.0`.
     pub version: String,
-    /// The major version of its LLVM. Older LLVM tools cannot read its IR.
+    /// The major version of the LLVM in the `rustc`. Older LLVM tools cannot read the IR that the `rustc` emits.
     pub llvm_major: u32,
-    /// A description of the place where it was found.
+    /// A description of the place where the `rustc` was found.
     pub origin: String,
 }
 
@@ -62,9 +62,9 @@ pub struct LlvmTools {
     pub opt: PathBuf,
     /// The code generator.
     pub llc: PathBuf,
-    /// Their version, such as `22.1.8`.
+    /// The version of both programs, such as `22.1.8`.
     pub version: String,
-    /// A description of the place where they were found.
+    /// A description of the place where both programs were found.
     pub origin: String,
 }
 
@@ -77,7 +77,7 @@ pub struct Place {
     pub missing: String,
 }
 
-/// The error that this computer has no device compiler, or only a part of one.
+/// The error when this computer has no device compiler or only part of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
     /// The thing that was searched for.

@@ -65,7 +65,8 @@ pub fn target_dir() -> Option<PathBuf> {
 
 fn target_variable() -> Option<PathBuf> {
     let folder = std::env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty())?;
-    // A relative path is relative to the folder where cargo was started. This function uses the working directory.
+    // A relative path is relative to the folder where cargo was started. This function uses the working directory
+    // instead.
     Some(std::path::absolute(&folder).unwrap_or_else(|_| folder.into()))
 }
 

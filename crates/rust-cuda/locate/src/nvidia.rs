@@ -44,7 +44,7 @@ impl Tool {
         }
     }
 
-    /// Returns the oldest supported release. For the toolkit's tools this is the first release that supports sm_100.
+    /// Returns the oldest supported release. For the toolkit's tools, this is the first release that supports sm_100.
     /// Nsight Compute is numbered by year; its oldest supported release is the first that supports sm_90.
     #[must_use]
     pub fn oldest(self) -> (u32, u32) {
@@ -69,13 +69,13 @@ impl Tool {
 pub struct Found {
     /// The program.
     pub path: PathBuf,
-    /// Its release, such as `13.5.37`.
+    /// The release of the tool, such as `13.5.37`.
     pub version: String,
-    /// A description of the place where it was found.
+    /// A description of the place where the tool was found.
     pub origin: String,
 }
 
-/// The error that this computer has no usable version of a tool.
+/// The error when this computer has no usable version of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable {
     /// The tool that was searched for.

@@ -1,4 +1,4 @@
-//! The active function calls of the lanes of each warp, for findings in functions that were not inlined.
+//! The active function calls of each warp's lanes. Findings in functions that were not inlined report these calls.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,12 +11,12 @@ use simt::observe::{FrameChange, Site, WarpId};
 pub(super) struct WarpCalls {
     warp_id: WarpId,
     calls: Vec<(Site, u32)>,
-    /// A hash of the list of calls; 0 in the kernel itself.
+    /// A hash of the list of calls; 0 if the list is empty.
     pub(super) number: u64,
 }
 
 impl WarpCalls {
-    /// Returns the active calls of a thread of a block. Only the calls of the current warp are known.
+    /// Returns the active calls of a thread of a block. The result is empty unless the thread is in the current warp.
     pub(super) fn of(&self, block: u64, thread: u32) -> impl Iterator<Item = Site> {
         let is_same_warp = (self.warp_id.block, self.warp_id.warp) == (block, thread / 32);
         let calls = self.calls.iter().filter(move |(_, lanes)| is_same_warp && lanes >> (thread % 32) & 1 != 0);
@@ -27,7 +27,7 @@ impl WarpCalls {
 /// The active calls of all running warps.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// By block and warp, outermost call first; no entry for a warp in the kernel itself.
+    /// The active calls, outermost first, by block and warp. A warp without active calls has no entry.
     warps: HashMap<(u64, u32), Vec<(Site, u32)>>,
     current: Arc<WarpCalls>,
 }

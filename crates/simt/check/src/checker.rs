@@ -7,7 +7,7 @@ use simt::{every_event, nothing};
 
 use super::finding::Findings;
 
-/// Selects the events that sanitizers receive. Each event takes a lock, so events that no sanitizer needs are left out.
+/// Selects the events that sanitizers receive. Forwarding an event takes a lock, so unneeded events are left out.
 macro_rules! received {
     ($make:ident $($(#[$doc:meta])* $method:ident($($args:tt)+);)*) => {$(
         received! { @ $make $method($($args)+) }

@@ -87,8 +87,8 @@ impl fmt::Display for Check {
 pub enum Extra {
     /// Memory that is still allocated when its context ends. Only simt's driver has contexts.
     Leaks,
-    /// Uses of barriers that CUDA allows but that are suspicious: threads that end before a barrier at which other
-    /// threads of their block wait, and warps that wait at different copies of one source barrier.
+    /// Uses of barriers that CUDA allows but that are suspicious. These are threads that end before a barrier at which
+    /// other threads of their block wait, and warps that wait at different copies of one source barrier.
     Barriers,
     /// The race rules of PTX, in which volatile accesses are relaxed atomic accesses. Without this option, the rules of
     /// CUDA C++ and Rust apply, in which volatile accesses are not atomic.

@@ -70,7 +70,7 @@ impl Diagnostic {
     /// that were compiled from the same lines share a diagnostic.
     pub fn of_findings<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
         let mut findings: Vec<&Finding> = findings.into_iter().collect();
-        // Findings of other checks often explain why a value was never written.
+        // Put findings of `init` last: other findings often explain why a value was never written.
         findings.sort_by_key(|finding| (finding.check == Check::Init, finding.check));
         let mut groups: Vec<Vec<&Finding>> = Vec::new();
         for finding in findings {
@@ -175,7 +175,7 @@ impl Diagnostic {
         Self { check, is_warning: false, title, at: None, other: None, notes, help }
     }
 
-    /// Returns a warning about an instruction of a kernel. `label` is shown at its source line.
+    /// Returns a warning about an instruction of a kernel. `label` is shown at the instruction's source line.
     #[must_use]
     pub fn warning(function: &Function, site: Site, title: String, label: String, help: String) -> Self {
         let position = Position::of(function, site);
@@ -259,7 +259,7 @@ impl Diagnostic {
         }
     }
 
-    /// Returns the diagnostic as text. Without labels, the notes contain the text of the labels.
+    /// Returns the diagnostic as text. If `with_labels` is false, the notes contain the text of the labels.
     fn drawn(&self, style: Style, with_labels: bool) -> String {
         let wrap = |text: &str, indent: usize| cut(text, style.width.saturating_sub(indent));
         let title = match self.check.map(Check::name) {
@@ -358,7 +358,7 @@ fn is_alike(one: &Finding, other: &Finding) -> bool {
         }
         places
     };
-    // One function is often compiled into several kernels.
+    // The kernels may differ, because one function is often compiled into several kernels.
     one.check == other.check
         && (one.kernel == other.kernel || one.source.is_some())
         && (one.check == Check::Race || one.what == other.what)
@@ -404,7 +404,7 @@ fn in_library(file: &str) -> &str {
     ends.into_iter().flatten().max().map_or(file, |end| &file[end..])
 }
 
-/// Returns a note with the user's functions that a thread was in when it faulted, if there are several.
+/// Returns a note that lists the user's functions on the call stack of a faulting thread, if there are several.
 fn calls(frames: &[Frame]) -> Option<String> {
     const LISTED: usize = 8;
     let user_frames: Vec<&Frame> = frames.iter().filter(|frame| !frame.library && frame.place.is_some()).collect();

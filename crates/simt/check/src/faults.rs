@@ -1,8 +1,8 @@
-//! Messages for the faults of threads that do not synchronize: who waits, who is missing, and what to do.
+//! Messages for synchronization faults: which threads wait, which threads are missing, and how to fix the kernel.
 
 use simt::run::{Fault, FaultKind};
 
-/// Returns the message for a fault of this check, or `None` if the message of the fault itself is clear.
+/// Returns the message for a fault of this check, or `None` if the fault's default message is clear enough.
 pub(crate) fn fault_message(fault: &Fault) -> Option<String> {
     let opcode = opcode(&fault.ptx);
     match &fault.kind {
@@ -32,7 +32,7 @@ pub(crate) fn help(fault: &Fault) -> &'static str {
     }
 }
 
-/// The fix for a mask that names lanes which do not reach the instruction.
+/// The fix for a mask that names lanes that do not reach the instruction.
 pub(super) const NAME_PRESENT_LANES: &str = "name in the mask only the lanes that reach this instruction ({ballot} before the \
                                     branch returns them), or move the operation out of the branch";
 

@@ -48,9 +48,9 @@ pub struct Finding {
     /// The text of the PTX line.
     #[serde(skip)]
     pub ptx: String,
-    /// The block of the thread that was seen first.
+    /// The block of the first thread for which the error was seen.
     pub block: [u32; 3],
-    /// The coordinates of the same thread in its block.
+    /// The coordinates, in its block, of the first thread for which the error was seen.
     pub thread: [u32; 3],
     /// The address in its address space; `None` if the finding is not about an address.
     pub address: Option<u64>,
@@ -156,7 +156,7 @@ const MAX_FINDINGS: usize = 256;
 /// The findings of one check.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    /// What could not be checked, in a sentence.
+    /// A sentence that states what could not be checked.
     pub(super) note: Option<String>,
     found: Vec<Found>,
     /// The indices of the findings, by kind, by the places in the text, and by the active calls.
@@ -203,8 +203,8 @@ impl Findings {
         }
     }
 
-    /// Adds a finding as [`Findings::add`] does. If `is_note`, the finding becomes a note, because the launch is
-    /// correct.
+    /// Adds a finding as [`Findings::add`] does. If `is_note` is true, the finding becomes a note, because the launch
+    /// is correct.
     pub(super) fn add_as(
         &mut self,
         is_note: bool,
@@ -324,7 +324,7 @@ fn only_calls(program: &Program, site: Site) -> Vec<Site> {
         function = found.function;
         Some(found)
     });
-    // The entry kernel is never called, so a function that only calls itself is never entered.
+    // The entry kernel is never called, so a function that is called only by itself is never entered.
     calls.take(program.functions.len()).collect()
 }
 
@@ -382,7 +382,7 @@ impl Finding {
     }
 }
 
-/// Returns the usual fix for a fault, or an empty text if there is none.
+/// Returns the usual fix for a fault, or an empty text if the fault has no usual fix.
 fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
         FaultKind::Access { access, near } => match access.what {

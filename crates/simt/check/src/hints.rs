@@ -2,14 +2,14 @@
 //!
 //! The launch first runs twice with only the check `race`. Then it runs once for each fence, scope and barrier. In such
 //! a run, the clocks of `race` treat this one instruction as weaker, but the simulator executes it unchanged. If no
-//! accesses lose their order, the instruction becomes a hint and stays weaker in the following runs. So if one of two
-//! barriers suffices, only one is reported as unnecessary. The changes of each run are undone.
+//! accesses lose their order, the instruction becomes a hint and stays weaker in the following runs. Therefore, if one
+//! of two barriers suffices, only one barrier is reported as unnecessary. The changes of each run are undone.
 //! [`trial`](super::race::trial) describes a run.
 //!
-//! ScopeAdvice does this on GPUs (Nayak and Basu, "Over-synchronization in GPU Programs", MICRO 2024). ScopeAdvice
-//! instruments machine code, and infers from the accesses which scope each operation needs. simt instead recomputes the
-//! happens-before relation of the launch without the instruction. This method also covers barriers and several weaker
-//! instructions together.
+//! ScopeAdvice finds excess synchronization on GPUs (Nayak and Basu, "Over-synchronization in GPU Programs", MICRO
+//! 2024). ScopeAdvice instruments machine code, and infers from the accesses which scope each operation needs. simt
+//! instead recomputes the happens-before relation of the launch without the instruction. This method also covers
+//! barriers, and combinations of several weaker instructions.
 //!
 //! # What it can miss
 //!
@@ -18,10 +18,10 @@
 //!   here.
 //! - Accesses by the host, another GPU or another kernel during the launch are unknown. A smaller scope than `.sys` is
 //!   always considered enough.
-//! - The effects of a full fence beyond happens-before. A fence between a store and a load of another location is not
-//!   judged. Other patterns, such as independent reads of independent writes, are not recognized.
-//! - The effects of barriers beyond the order of accesses: convergence of lanes, running blocks of a cluster, the order
-//!   of printed messages, and time. Barriers are not judged in kernels that read a clock. Warp barriers are not judged in
+//! - A full fence has effects beyond happens-before. A fence between a store and a load of another location is therefore
+//!   not judged. Other patterns, such as independent reads of independent writes, are not recognized.
+//! - Barriers have effects beyond the order of accesses: convergence of lanes, running blocks of a cluster, the order of
+//!   printed messages, and time. Barriers are not judged in kernels that read a clock. Warp barriers are not judged in
 //!   kernels with `activemask` or matrix instructions. Cluster barriers are not judged if blocks access each other's
 //!   shared memory.
 //! - Mbarriers, asynchronous copies and proxy fences are not judged. The hints never suggest a warp barrier in place of
@@ -76,8 +76,8 @@ impl Kind {
         has_scope.then_some(Self::Access(order.scope))
     }
 
-    /// Returns the next weaker form, or `None` if there is no weaker form. The form is a smaller scope that excludes
-    /// some threads of the launch, or `Some(None)` if the instruction orders nothing.
+    /// Returns the next weaker form, or `None` if there is no weaker form. `Some(Some(scope))` is a smaller scope that
+    /// excludes some threads of the launch. `Some(None)` means that the instruction orders nothing.
     fn next(self, now: Option<Scope>, launch: &LaunchFacts) -> Option<Option<Scope>> {
         let count = |sides: [u32; 3]| sides.iter().map(|side| u64::from(*side)).product::<u64>();
         let (blocks, cluster) = (count(launch.grid), count(launch.cluster));
@@ -101,7 +101,7 @@ struct Candidate {
 }
 
 /// Returns a sentence for each instruction of a launch that could be weaker, if the checks include [`Extra::Weaker`].
-/// Tries the usual order, a round-robin order and `orders` random orders, but at least [`MIN_ORDERS`] random orders.
+/// Tries the usual order, a round-robin order, and `orders` random orders (at least [`MIN_ORDERS`]).
 pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
     if !checks.has_extra(Extra::Weaker) {
         return Vec::new();
@@ -109,7 +109,7 @@ pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Chec
     let Some(state) = simulator.save() else {
         return vec![not_tried("the host has too little memory to undo a launch")];
     };
-    // In the usual order, one block may do the work of all blocks.
+    // Other orders are needed, because in the usual order one block may do the work of all blocks.
     let usual = simulator.config().schedule;
     let random = (1..=u64::from(orders.max(MIN_ORDERS))).map(Schedule::Random);
     let schedules: Vec<Schedule> = [usual, Schedule::RoundRobin].into_iter().chain(random).collect();

@@ -4,18 +4,19 @@
 //!
 //! Undefined bits are tracked as Valgrind's Memcheck does (Seward and Nethercote, "Using Valgrind to Detect Undefined
 //! Value Errors with Bit-Precision", USENIX ATC 2005). Each byte of memory is either written or unwritten. This state
-//! is kept for each block's shared memory, for each thread's local memory and, across launches, for device memory. A
-//! load of unwritten bytes is not a finding, because copies of a struct include its padding. After such a load, each
+//! is recorded for each block's shared memory, for each thread's local memory and, across launches, for device memory.
+//! A load of unwritten bytes is not a finding, because copies of a struct include its padding. After such a load, each
 //! bit of the warp's registers is either defined or undefined ([`follow`], [`rules`]). A finding is a branch, an
-//! address or a store to device memory that depends on an undefined bit. While no register has undefined bits,
-//! instructions on registers cost nothing.
+//! address or a store to device memory that depends on an undefined bit. While no register has undefined bits, register
+//! instructions are not slowed down.
 //!
 //! # What it can miss
 //!
 //! - Unwritten bytes next to written ones in a value that a kernel copies to device memory, because they may be
 //!   padding.
 //! - Device memory, if the kernel writes surfaces or tensor maps, because the sanitizer does not see these writes.
-//! - Sums of `wgmma`, results of textures and surfaces, and memory of `alloca` and `malloc` count as written.
+//! - Sums of `wgmma`, results of textures and surfaces, and memory from `alloca` and `malloc`, because all of these count
+//!   as written.
 
 mod accesses;
 mod asynchronous;
@@ -49,7 +50,7 @@ use simt::run::Simulator;
 use simt::warp::Warp;
 use taints::{Cause, History, Taints};
 
-/// The check of one launch.
+/// The state of the check during one launch.
 pub(super) struct Init {
     facts: Arc<LaunchFacts>,
     findings: Findings,

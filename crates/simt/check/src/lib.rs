@@ -2,14 +2,14 @@
 //! written, data races, and wrong synchronization.
 //!
 //! [`Checks::launch`] runs a kernel with the given [`Checks`] and returns [`Finding`]s. A finding describes an error at
-//! one place or at a pair of places in the kernel, with the number of times that the error was seen. [`diagnostic`]
-//! formats findings and faults for people. A sanitized launch runs on one host thread.
+//! one place or a pair of places in the kernel, and contains the number of times that the error was seen.
+//! [`diagnostic`] formats findings and faults for people. A sanitized launch runs on one host thread.
 //!
 //! A sanitized launch skips the accesses that would end a launch without sanitizers: out-of-bounds accesses, misaligned
 //! accesses and writes to constants. Each skipped access is a finding, whichever checks are enabled, and the launch
 //! continues.
 //!
-//! Each check is a separate module. It receives the events of an [`Observer`] and collects findings.
+//! Each check is a separate module, which receives the events of an [`Observer`] and collects findings.
 
 mod calls;
 mod checker;
@@ -37,12 +37,12 @@ use simt::run::{Launch, LaunchError, Schedule, Simulator};
 /// The result of a sanitized launch.
 #[derive(Debug)]
 pub struct Sanitized<O = Counters> {
-    /// The observer, which is the counters by default, or the error that refused or ended the launch. A fault is also a
+    /// The observer (by default, the counters), or the error that prevented or ended the launch. A fault is also a
     /// finding if its check is enabled. Skipped accesses are findings and do not make the launch fail.
     pub result: Result<O, LaunchError>,
     /// The findings, in the order in which they were first seen.
     pub findings: Vec<Finding>,
-    /// What could not be checked, for example because a check reached its memory limit; one sentence each. Also
+    /// Sentences that state what could not be checked, for example because a check reached its memory limit. Also
     /// contains the hints if [`Extra::Weaker`] is enabled.
     pub notes: Vec<String>,
 }
@@ -86,8 +86,8 @@ impl Checks {
     }
 
     /// Runs a kernel as [`Checks::launch`] does. Before that, runs the kernel in `orders` random orders of blocks,
-    /// warps and lanes, and undoes the changes of these runs. In these runs, `race` and `sync` can find errors that do
-    /// not occur in the usual order. A kernel that waits for the host waits in each run.
+    /// warps and lanes, and undoes the changes of each run. In these orders, `race` and `sync` can find errors that do
+    /// not occur in the usual order. A kernel that waits for the host waits in every run.
     pub fn launch_in_orders(self, simulator: &mut Simulator, launch: &Launch<'_>, orders: u32) -> Sanitized {
         let hints = hints::hints(simulator, launch, self, orders);
         let mut sanitized = self.without_extra(Extra::Weaker).try_orders(simulator, launch, orders);

@@ -2,17 +2,17 @@
 //!
 //! # Algorithm
 //!
-//! The simulator itself faults at addresses outside all allocations. This sanitizer finds addresses that hit another
+//! The simulator itself faults at addresses outside all allocations. This sanitizer finds addresses that hit the wrong
 //! object. It follows pointers as CompCert's memory model does (Leroy and Blazy, "Formal Verification of a C-like
 //! Memory Model", JAR 2008): an address belongs to the object from which it was computed. For each instruction, a
 //! static analysis finds the parameters and variables from which its address can be computed ([`provenance`]). The
-//! arguments of a launch determine the allocation of each parameter. compute-sanitizer's memcheck compares an address
-//! with all allocations, so it misses an access that hits a neighbor.
+//! arguments of a launch determine the allocation of each parameter. In contrast, compute-sanitizer's memcheck checks
+//! an address against all allocations, so it misses an access that hits a neighboring one.
 //!
 //! # What it can miss
 //!
-//! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the
-//!   simulator's general checks apply to it.
+//! - Addresses that are loaded from memory or computed from more than one object. Such addresses may point anywhere, so
+//!   only the simulator's general checks apply to them.
 //! - Accesses to another part of the same object, such as the next row of a matrix.
 //! - Wrong addresses of textures, surfaces, `tensormap.replace` and mbarrier instructions: only the simulator's general
 //!   checks apply to them.
@@ -74,7 +74,7 @@ fn verb(access: &Access<'_>) -> &'static str {
 /// The objects that an instruction may access. Index 0, an empty list, is for instructions whose objects are unknown.
 type Allowed = Vec<Object>;
 
-/// The check of one launch.
+/// The state of the check during one launch.
 pub(super) struct Memory {
     facts: Arc<LaunchFacts>,
     findings: Findings,
@@ -322,7 +322,7 @@ impl Memory {
 
 impl Checker for Memory {
     fn allocated(&mut self, address: u64, _bytes: u64) {
-        // The events are for the program's variables that live as long as the launch, in the order of the variables'
+        // These events announce the program's variables that live as long as the launch, in the order of the variables'
         // numbers.
         let number = self.facts.function.program().variables.get(self.placed_count);
         if let Some(number) = number.copied() {

@@ -7,8 +7,8 @@
 //! thread up to that clock happened before the next access of this thread. Barriers, `__syncwarp()`, releases and
 //! acquires transfer this knowledge ([`threads`], [`clocks`], [`locations`]), limited by their scopes. The last
 //! accesses to each byte are recorded ([`shadow`], [`words`]). A new access is compared with the recorded accesses that
-//! its thread does not know about ([`actor`]). So a finding does not depend on which of two unordered accesses runs
-//! first.
+//! its thread does not know about ([`actor`]). The findings therefore do not depend on which of two unordered accesses
+//! runs first.
 //!
 //! Two rules go beyond the memory model of PTX. Volatile accesses are not atomic unless threads spin on the memory
 //! ([`patterns`]). Critical sections are compared in both orders ([`locks`]). docs/sanitizers.md describes these rules.
@@ -23,7 +23,7 @@
 //! - Accesses through textures and surfaces.
 //! - The order of two `fence.sc`, unless the kernel itself orders them.
 //!
-//! A launch starts without knowledge: everything before the launch happened before it.
+//! A launch starts without recorded accesses, because everything before the launch happened before all its accesses.
 
 mod accesses;
 mod actor;
@@ -64,7 +64,7 @@ use sites::Sites;
 use threads::{Knowledge, Release, Tree, WarpState};
 use trial::Trial;
 
-/// The check of one launch.
+/// The state of the check during one launch.
 pub(super) struct Race {
     facts: Arc<LaunchFacts>,
     findings: Findings,
@@ -357,7 +357,7 @@ impl Checker for Race {
         let Some((warp, _)) = self.warp(warp_id) else { return };
         if !waits {
             warp.in_cluster |= lanes;
-            // An arrival with `.relaxed` releases what happened before a fence.
+            // A `.relaxed` arrival releases only what happened before an earlier fence.
             let released = match relaxed {
                 true => warp
                     .fenced

@@ -2,16 +2,16 @@
 //!
 //! # Algorithm
 //!
-//! The simulator reports a wait from which no thread can continue as a fault, and [`faults`] describes it. The
-//! sanitizer adds errors whose effect the PTX ISA leaves undefined, although a GPU may continue ("Parallel
-//! Synchronization and Communication Instructions"):
+//! If no thread can continue from a wait, the simulator reports a fault, which [`faults`] describes. The sanitizer adds
+//! errors whose effect the PTX ISA leaves undefined, although a GPU may continue ("Parallel Synchronization and
+//! Communication Instructions"):
 //!
 //! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once
 //!   ([`barriers`]);
-//! - masks that differ between the lanes that they name, that name lanes which have ended, or that leave out the
+//! - masks that differ between the lanes that they name, that name lanes that have ended, or that leave out the
 //!   executing lane;
 //! - mbarriers that are used in a wrong phase or before they exist ([`objects`]);
-//! - asynchronous copies that are still running when the block ends whose shared memory they use;
+//! - asynchronous copies that are still running when the block whose shared memory they use ends;
 //! - blocks of a cluster that end before the other blocks have finished with their memory ([`clusters`]).
 //!
 //! # What it can miss
@@ -40,7 +40,7 @@ use simt::Function;
 use simt::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Places, Scope, Site, Space, WarpId};
 use simt::run::{Simulator, unravel};
 
-/// The check of one launch.
+/// The state of the check during one launch.
 pub(super) struct Sync {
     facts: Arc<LaunchFacts>,
     findings: Findings,
@@ -131,7 +131,7 @@ impl Checker for Sync {
             other: None,
         };
         match *mistake {
-            // If the value matters, the check `init` reports it.
+            // If the value matters, the sanitizer `init` reports it.
             Mistake::AbsentSource => {}
             Mistake::UnnamedLanes => {
                 self.findings.add("masks", site, None, 1, || {

@@ -1,4 +1,4 @@
-//! The `simt` program, without its process: arguments and output are parameters. The input is a PTX file, and the
+//! The `simt` program as a function whose parameters are the arguments and the output. The input is a PTX file, and the
 //! output is text or JSON.
 //!
 //! The crate must not know about ladders or real GPUs.
@@ -74,7 +74,7 @@ impl Failure {
     }
 }
 
-/// An error in writing the output: exit code 2, or 0 if the reader has closed the pipe.
+/// An error that occurs while the output is written: exit code 2, or 0 if the reader has closed the pipe.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         let code = if error.kind() == std::io::ErrorKind::BrokenPipe { 0 } else { 2 };
@@ -138,7 +138,7 @@ fn load(path: &Path) -> Result<(String, Module), Failure> {
     if bytes.len() as u64 > MAX_TEXT {
         return Err(Failure::usage(format!("{shown} has more than {MAX_TEXT} bytes, so it is not PTX text")));
     }
-    // A C string ends with a zero byte, and is often saved with it.
+    // PTX that was a C string ends with a zero byte, which is often saved to the file.
     while bytes.pop_if(|byte| *byte == 0).is_some() {}
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

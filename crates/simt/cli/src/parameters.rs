@@ -38,8 +38,8 @@ fn check_one(param: &Param, number: usize, spec: &Spec) -> Result<(), String> {
     Err(format!("{problem}; write {}", what_to_write(param, spec)))
 }
 
-/// Returns the element type that the source declares for a buffer, and the argument to compare with it, if both are
-/// numbers.
+/// Returns the element type that the source declares for a buffer, and the argument to compare with that type, if both
+/// are numbers.
 fn buffer<'p>(param: &'p Param, spec: &Spec) -> Option<(&'p str, Argument)> {
     let Some(Declared { role: Role::Slice(element) | Role::Pointer(element), .. }) = &param.declared else {
         return None;
@@ -111,7 +111,7 @@ fn wrong_count(params: &[Param], args: &[(usize, &Spec)]) -> String {
     }
 }
 
-/// Suggests the missing lengths, if the parameters are those of slices and the arguments contain only the buffers.
+/// Suggests the missing lengths, if the parameters come from slices and the arguments contain only the buffers.
 fn slices(params: &[Param], args: &[(usize, &Spec)]) -> Option<String> {
     let is_word = |param: &Param| param.bytes == 8 && is_single(param) && !param.ty.starts_with('f');
     let mut missing = params.len().checked_sub(args.len())?;

@@ -15,8 +15,8 @@ pub(super) enum Spec {
     Buffer { ty: Type, count: usize, fill: BufferInit },
 }
 
-/// The maximum size of a file that is a single value. A kernel's parameters are smaller than 32 KiB, and its constants
-/// are at most 64 KiB.
+/// The maximum size of a file that contains a single value. A kernel's parameters are smaller than 32 KiB, and its
+/// constants are at most 64 KiB.
 const MAX_FILE: u64 = 1 << 24;
 
 const HINT: &str = "write a scalar as i32:5, a buffer as f32[1024] or f32[1024]=iota";

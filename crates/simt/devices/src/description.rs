@@ -23,7 +23,7 @@ const KNOWN: [(&str, &str); 8] = [
     ("t4", include_str!("../known/t4.toml")),
 ];
 
-/// The figures of a device that a prediction or a simulation needs.
+/// The figures that a prediction or a simulation needs to know about a device.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Description {

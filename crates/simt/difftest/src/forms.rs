@@ -1,8 +1,8 @@
 //! The compared instructions: all instructions that `simt` supports and that compute a value from registers.
 //!
-//! This module does not list them. `table` generates them from the table that `simt` uses for decoding, and asks `simt`
-//! which of them it can run. A newly supported instruction is therefore compared automatically, and requires a new
-//! recording.
+//! This module does not list the instructions. `table` generates them from the table that `simt` uses for decoding, and
+//! queries `simt` to find out which of them it can run. A newly supported instruction is therefore compared
+//! automatically, and requires a new recording.
 
 mod chains;
 mod table;
@@ -119,7 +119,7 @@ impl Form {
     pub fn is_undefined(&self, v: &[u64], written: &[Written]) -> bool {
         let name = self.opcode.split('.').next().unwrap_or_default();
         match (name, self.to) {
-            // Division by zero, and the only quotient that does not fit.
+            // Division by zero, and the only quotient that overflows.
             ("div" | "rem", Ty::B16 | Ty::B32 | Ty::B64) => {
                 let least = self.to.mask() / 2 + 1;
                 v[1] == 0 || (v[0] == least && v[1] == self.to.mask())

@@ -59,7 +59,7 @@ fn instance(form: &'static Form, round: usize, random: &mut Random) -> Instance 
                 Written::Immediate if lane > 0 => operands[0][at],
                 // ptxas rejects larger immediates if only the lowest byte counts.
                 Written::Immediate if *ty == Ty::Shift => random.operand(*ty) & 0xff,
-                // Repeats the previous operand sometimes, because equal random operands are rare.
+                // Sometimes repeats the previous operand, because equal random operands are rare.
                 _ if at > 0 && form.from[at - 1] == *ty && random.below(8) == 0 => operands[lane][at - 1],
                 _ => random.operand(*ty),
             };

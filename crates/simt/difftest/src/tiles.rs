@@ -33,7 +33,7 @@ pub enum Elements {
 /// A form of an instruction, written as complete instructions.
 #[derive(Debug, Clone)]
 pub struct Form {
-    /// The instruction that is named if answers differ.
+    /// The instruction that the report names if answers differ.
     pub name: String,
     /// The instructions. They read one register per input, `%r0`, `%r1`, … or `%rd0`, `%rd1`, …, and shared memory at
     /// `%shared`.

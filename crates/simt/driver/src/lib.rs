@@ -10,8 +10,8 @@
 //!
 //! - `abi` holds the building blocks of the interface: C functions, result codes, handles, messages.
 //! - `code` finds PTX in the images that a program loads, and merges several PTX modules into one.
-//! - `gpu` holds the devices and everything that lives on them: contexts, modules, memory, streams, graphs. Each
-//!   request of a program becomes an operation (`op`). A stream enqueues the operation, and `queue` runs it on a
+//! - `gpu` holds the devices and everything that programs create on them: contexts, modules, memory, streams, graphs.
+//!   Each request of a program becomes an operation (`op`). A stream enqueues the operation, and `queue` runs it on a
 //!   separate thread.
 //! - `calls` holds the functions that need objects of several kinds.
 //! - `runtime` holds the private function tables of NVIDIA's runtime library (`cuGetExportTable`).

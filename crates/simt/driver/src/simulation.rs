@@ -36,7 +36,7 @@ struct Gpus {
     threads: usize,
     /// The device that all devices of the group imitate; `None` for the default device.
     description: Option<Description>,
-    /// Held by the thread that calls the driver. An error of a driver applies to all of its devices.
+    /// The lock that the thread calling the driver holds, because an error of a driver applies to all of its devices.
     turn: Mutex<()>,
 }
 
@@ -59,8 +59,8 @@ impl Simulation {
         Self::several(threads, 1)?.pop().ok_or_else(|| "there is one GPU".to_owned())
     }
 
-    /// Creates a device like [`Simulation::new`] that imitates the described device: its compute capability, its number
-    /// of multiprocessors, and therefore the number of blocks that run at the same time.
+    /// Creates a device like [`Simulation::new`] that imitates the described device. The new device has the same
+    /// compute capability and number of multiprocessors, and therefore runs the same number of blocks at a time.
     ///
     /// # Errors
     /// Returns a message when the description has no board or an unknown architecture, and when the host cannot start

@@ -84,8 +84,8 @@ const NOT_IN_THIS_VERSION: u32 = 2;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 
-/// Returns the function that a name means for a program written for this version of CUDA, or the reason why there is
-/// none.
+/// Returns the function that a name means for a program written for this version of CUDA, or the reason why the name
+/// has no function.
 fn proc_address(name: &str, version: i32, flags: u64) -> std::result::Result<Function, u32> {
     // An empty name means `cuGetProcAddress`.
     let name = if name.is_empty() { "cuGetProcAddress" } else { name };

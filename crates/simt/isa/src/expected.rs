@@ -114,7 +114,8 @@ impl Kind {
         })
     }
 
-    /// Returns the type of an operand of this kind in the opcode with these words, or `None` for a kind without a type.
+    /// Returns the type that an operand of this kind has in an opcode with these words, or `None` for a kind without a
+    /// type.
     #[must_use]
     pub fn ty<'w>(self, words: &[&'w str]) -> Option<&'w str> {
         let mut types = words[1..].iter().copied().filter(|word| is_type(word));

@@ -14,7 +14,7 @@ pub struct Slot {
     pub words: Vec<&'static str>,
     /// Whether the modifier can be omitted.
     pub is_optional: bool,
-    /// Whether the modifier belongs to the instruction's name, where modifiers keep the order of the table.
+    /// Whether the modifier belongs to the instruction's name, in which modifiers keep the order of the table.
     pub is_of_name: bool,
     /// Whether the modifier must come after the previous slot, although other slots can be in any order.
     pub follows: bool,
@@ -194,7 +194,7 @@ impl Entry {
         })
     }
 
-    /// Returns the section of an opcode with this name: the section of the first matching row.
+    /// Returns the section of an opcode with this name: the section of the first row that the opcode matches.
     pub(crate) fn section(&self, opcode: &str) -> Section {
         let first = self.lines[0].section;
         if self.lines.iter().all(|line| line.section == first) {

@@ -27,7 +27,7 @@ use crate::counters::{Expression, embedded};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Optimization {
-    /// Enough threads per multiprocessor to hide latencies.
+    /// There are enough threads per multiprocessor to hide latencies.
     Occupancy,
     /// Neighboring threads of a warp access neighboring words of global memory.
     Coalescing,
@@ -71,11 +71,11 @@ pub struct Pair {
     pub before: String,
     /// The rung with the optimization.
     pub after: String,
-    /// The ladder's options, as written on the command line, for a problem that shows the gain and is counted quickly.
+    /// The ladder's options, as written on the command line, for a problem that shows the gain and is quick to count.
     /// Missing options have the ladder's default values.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// The names of the [gains](gain): numbers that are measured for both rungs and that are better for the second.
+    /// The names of the [gains](gain): numbers that are measured for both rungs and are better for the second rung.
     #[serde(skip_serializing)]
     pub gains: Vec<String>,
 }

@@ -1,11 +1,11 @@
-//! Counters that a test can check: the value for each source line, and the line that costs most.
+//! Counters that a test can check: the value for each source line, and the most expensive line.
 
 use simt::Function;
 use simt::counters::{Metric, SiteCounters, Value};
 use simt::observe::Site;
 use simt::run::Position;
 
-/// A number of a launch that shows how well the launch uses the memory or the warps.
+/// A counter that shows how well a launch uses the memory or the warps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Counter {
@@ -100,7 +100,7 @@ pub struct CountedLaunch {
 pub struct CostliestLine {
     /// File and line, or the PTX line if the PTX does not name a source line: `src/lib.rs:12`, `line 21 of the PTX`.
     pub place: String,
-    /// The value of the counter for this line only.
+    /// The value of the counter for only this line.
     pub number: f64,
 }
 

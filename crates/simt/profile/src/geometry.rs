@@ -1,4 +1,4 @@
-//! The geometry of a launch, and the occupancy of a device by the launch.
+//! The geometry of a launch, and the occupancy that it allows on a device.
 
 use std::fmt;
 

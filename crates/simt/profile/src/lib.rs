@@ -2,7 +2,7 @@
 //! optimization helps.
 //!
 //! A launch is a [`simt::Launch`] on a simulator. It can come from a PTX file, a test, a program that uses simt's
-//! driver, or a rung of a ladder. [`record`] runs it once and returns a [`LaunchProfile`]:
+//! driver, or a rung of a ladder. [`record`] runs the launch once and returns a [`LaunchProfile`]:
 //!
 //! - its counters, under Nsight Compute's names: [`metrics`];
 //! - its time on a [`Description`](devices::Description) of a device, from the analytic [`model`];

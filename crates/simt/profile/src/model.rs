@@ -1,4 +1,4 @@
-//! The model: computes a launch's time from its use of resources.
+//! The model, which computes a launch's time from its use of resources.
 //!
 //! Each resource of the device has a time: the time that the launch would take if all other resources were unlimited.
 //!
@@ -16,8 +16,8 @@
 //! These times overlap partly. The combined time is the norm of the times with the exponent [`Constants::norm`]: the
 //! maximum if one time is far larger than the others, and more if several are similar. Latency is hidden by the other
 //! blocks of a multiprocessor, and by each block's groups of asynchronous copies in flight. Let `r` be the number of
-//! blocks of a multiprocessor times the number of groups in flight per block. The exponent for latency against the rest
-//! is then `r / (r + 1)` times the norm.
+//! blocks of a multiprocessor times the number of groups in flight per block. The exponent that combines latency with
+//! the other times is then `r / (r + 1)` times the norm.
 //!
 //! For a block that has a multiprocessor to itself, the critical path contains the waits for tensor cores, for bulk
 //! copies and for the path to the L2. The model does not add these times again. The time of an empty kernel is added at
@@ -39,7 +39,7 @@ const SCHEDULERS: f64 = 4.0;
 const WORD: f64 = 4.0;
 /// Threads per warp.
 const LANES: f64 = 32.0;
-/// The L2 cost of a sector that is the only one of its line in a request. A sector that shares its line costs 1
+/// The L2 cost of a sector that is the only sector of its line in a request. A sector that shares its line costs 1
 /// (`transpose_naive` on an H100).
 const LONE_COST: f64 = 1.45;
 /// L1 clocks that a load of one line takes in addition to the clock for its tag (`matmul_naive` on an H100).

@@ -45,7 +45,7 @@ pub struct Roof {
     pub per_second: f64,
 }
 
-/// A launch under the roofs.
+/// A launch in a roofline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
     /// The name of the rung or the kernel.

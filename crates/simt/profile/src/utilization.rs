@@ -1,4 +1,4 @@
-//! The utilization of a device's limits by a launch, as measured by Nsight Compute or as predicted by
+//! The share of each of a device's limits that a launch reaches, as measured by Nsight Compute or as predicted by
 //! [`model`](crate::model).
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::checklist::Optimization;
 
-/// The utilization of a device's limits by a launch, from 0 to 1, with the figures that explain the utilization. An
-/// unknown figure is `None`.
+/// The share of each of a device's limits that a launch reaches, from 0 to 1, and the numbers that explain these
+/// shares. An unknown number is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Utilization {
@@ -208,8 +208,8 @@ pub struct BoundVerdict {
     pub predicted_ns: Option<f64>,
 }
 
-/// The utilization from which a resource bounds a kernel. If all resources are below it, latency bounds the kernel.
-/// Nsight Compute's section "GPU Speed Of Light Throughput" uses the same 60 %.
+/// The minimum utilization at which a resource bounds a kernel. If the utilization of every resource is lower, latency
+/// bounds the kernel. Nsight Compute's section "GPU Speed Of Light Throughput" also uses 60 %.
 pub const NEAR: f64 = 0.6;
 /// Barriers bound a kernel whose warps wait at them for more than this share of their time.
 const MANY_BARRIERS: f64 = 0.25;
@@ -218,7 +218,7 @@ const FEW_WARPS: f64 = 0.5;
 /// If the possible occupancy exceeds the achieved occupancy by this factor, blocks finish faster than new blocks
 /// replace them.
 const SHORT_BLOCKS: f64 = 1.5;
-/// From this share of the L1's traffic on, shared memory is reported as the resource.
+/// Shared memory is reported as the resource if it causes at least this share of the L1's traffic.
 const MOSTLY: f64 = 0.5;
 /// Sectors are wasted when less than this share of their bytes is used.
 const WASTED: f64 = 0.6;
@@ -226,7 +226,7 @@ const WASTED: f64 = 0.6;
 const PARTED: f64 = 0.75;
 /// Utilizations that differ by no more than this factor count as equal.
 const ALIKE: f64 = 1.05;
-/// From this utilization on, accesses to a memory are considered the cause of latency.
+/// Accesses to a memory are considered the cause of latency if the memory's utilization is at least this high.
 const AT_WORK: f64 = 0.5;
 /// Bank conflicts bound a kernel whose shared memory is busy with them for more than this share of the time.
 const MANY_CONFLICTS: f64 = 0.25;
@@ -247,7 +247,7 @@ const MOVED_AGAIN: f64 = 2.0;
 ///
 /// Bank conflicts take precedence over shared memory and latency under two conditions: shared memory spends a quarter
 /// of the time on them, and warps do not spend more time at barriers. A warp waits for all wavefronts of its request,
-/// even if shared memory itself has time left.
+/// even if shared memory itself is not always busy.
 pub fn verdict(shares: &Utilization) -> Option<BoundVerdict> {
     let (l1, shared) = shares.l1_or_shared();
     let resources = [
@@ -318,8 +318,9 @@ fn helps(bound: Resource, shares: &Utilization) -> Option<Optimization> {
     }
 }
 
-/// Returns the memory whose accesses the warps wait for: the memory nearest to its limit, if it is [`AT_WORK`]. Shared
-/// memory is not considered, because its number of wavefronts is minimal if there are few bank conflicts.
+/// Returns the memory whose accesses the warps wait for: the memory nearest to its limit, if its utilization reaches
+/// [`AT_WORK`]. Shared memory is not considered, because its number of wavefronts is minimal if there are few bank
+/// conflicts.
 fn waited_for(shares: &Utilization) -> Option<Resource> {
     let (l1, _) = shares.l1_or_shared();
     let memories = [(Resource::Dram, shares.dram), (Resource::L2, shares.l2), (Resource::L1, l1)];

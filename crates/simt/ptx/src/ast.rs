@@ -1,11 +1,11 @@
-//! The syntax tree of a PTX module. Names are unresolved, and types and opcodes are words of the text.
+//! The syntax tree of a PTX module. Names are not resolved; types and opcodes are words of the text.
 //!
-//! The tree borrows from the text. Places are byte offsets into the text; [`Source`](crate::Source) converts them to
+//! The tree borrows from the text. Positions are byte offsets into the text; [`Source`](crate::Source) converts them to
 //! lines and columns.
 
 use std::borrow::Cow;
 
-/// A place in the text: the byte offset of a token's first character.
+/// A position in the text: the byte offset of a token's first character.
 pub type At = u32;
 
 /// A range of the text, in bytes.
@@ -34,12 +34,12 @@ pub struct Module<'a> {
     pub target: Vec<&'a str>,
     /// The number in `.address_size`, or 32 by default.
     pub address_size: u32,
-    /// `.file` directives: number and name. An octal number such as `\303` in the name is a byte of a non-ASCII
+    /// The `.file` directives: number and name. An octal number such as `\303` in the name is a byte of a non-ASCII
     /// character.
     pub files: Vec<(u32, Cow<'a, str>)>,
     /// The module-scope variables, in order.
     pub variables: Vec<Variable<'a>>,
-    /// Entries and functions in order, including declarations.
+    /// The entries and functions in order, including declarations.
     pub functions: Vec<Function<'a>>,
     /// The bodies of `.section` directives, unparsed: name and text.
     pub sections: Vec<(&'a str, &'a str)>,
@@ -47,7 +47,7 @@ pub struct Module<'a> {
     pub aliases: Vec<(&'a str, &'a str)>,
 }
 
-/// `.extern`, `.visible`, `.weak`, `.common`, or none of them.
+/// The linkage: `.extern`, `.visible`, `.weak`, `.common`, or none of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "the variants are the directives")]
 pub enum Linkage {
@@ -114,7 +114,7 @@ pub struct Variable<'a> {
     pub name: &'a str,
     /// The place of the name.
     pub at: At,
-    /// Array sizes, outermost first; `None` for `[]`. Empty for a scalar.
+    /// The array sizes, outermost first; `None` for `[]`. The list is empty for a scalar.
     pub dims: Vec<Option<u64>>,
     /// The initializer, if there is one.
     pub init: Option<Init<'a>>,
@@ -122,7 +122,8 @@ pub struct Variable<'a> {
     pub is_managed: bool,
     /// `.ptr`: the parameter is the address of memory.
     pub is_pointer: bool,
-    /// For a parameter, the comment on the rest of its line: ` rust: n: u32` for `// rust: n: u32`. Otherwise empty.
+    /// For a parameter, the comment on the rest of its line: ` rust: n: u32` for `// rust: n: u32`. For other
+    /// variables, empty.
     pub comment: &'a str,
 }
 
@@ -142,7 +143,7 @@ pub enum Init<'a> {
         /// Whether the address is written `generic(name)`.
         generic: bool,
     },
-    /// `mask(address)`: one byte of an address (`0xff00` selects the second).
+    /// `mask(address)`: one byte of an address (`0xff00` selects the second byte).
     Mask {
         /// The mask, which selects a byte.
         mask: u64,
@@ -254,12 +255,12 @@ pub struct Loc {
     pub at: At,
     /// The number of a `.file`.
     pub file: u32,
-    /// The line, starting at 1; 0 if the compiler does not know it.
+    /// The line, starting at 1; 0 if the compiler does not know the line.
     pub line: u32,
-    /// The column, starting at 1; 0 if the compiler does not know it.
+    /// The column, starting at 1; 0 if the compiler does not know the column.
     pub column: u32,
-    /// The range of the text that names the inlined function. It contains a label of the section `.debug_str`, which
-    /// [`Module::debug_string`] reads.
+    /// The range of the text that names the inlined function. The range contains a label in the section `.debug_str`,
+    /// which [`Module::debug_string`] reads.
     pub function_name: Option<Span>,
     /// File, line and column of the inlined call, if the code was inlined.
     pub inlined_at: Option<(u32, u32, u32)>,
@@ -312,14 +313,15 @@ pub enum Operand<'a> {
     },
     /// `{%r1, %r2}`
     Vector(Vec<Operand<'a>>),
-    /// `{%f1, %f2, %f3, %f4}|%p1`: the texels of a texture, and the predicate that reports whether they are in memory.
+    /// `{%f1, %f2, %f3, %f4}|%p1`: the texels of a texture, and the predicate that receives whether the texels are in
+    /// memory.
     VectorPair(Vec<Operand<'a>>, &'a str),
     /// `%r1|%p1`
     Pair(&'a str, &'a str),
     /// `(%param0, %param1)`: the results or arguments of a call.
     List(Vec<Operand<'a>>),
-    /// `%r1.x`: an element of a vector register, or half of one. Special registers such as `%tid.x` are
-    /// [`Operand::Name`].
+    /// `%r1.x`: an element of a vector register, or half of an element. Special registers such as `%tid.x` are
+    /// [`Operand::Name`]s.
     Element(&'a str, char),
     /// `[texture, {%f1, %f2}]`: several values in one pair of brackets, for textures, surfaces and tensors.
     Tuple(Vec<Operand<'a>>),

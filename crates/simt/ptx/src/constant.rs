@@ -12,7 +12,7 @@ use super::token::Token;
 pub(super) enum Value {
     Signed(i64),
     Unsigned(u64),
-    /// The bits of an f32. Arithmetic converts it to an f64.
+    /// The bits of an f32. Arithmetic converts the number to an f64.
     Single(u32),
     Double(f64),
 }
@@ -77,7 +77,7 @@ impl Cursor<'_> {
         value.ok_or_else(|| self.error(at, format!("{what} must fit in 32 bits")))
     }
 
-    /// Parses a product or an operand that binds more tightly: a term between the `+` and `-` of an offset.
+    /// Parses a product, or an expression that binds more tightly: a term between the `+` and `-` of an offset.
     pub(super) fn term(&mut self) -> Parsed<Value> {
         self.binary("a number", PRODUCT)
     }
@@ -184,7 +184,8 @@ impl Cursor<'_> {
     }
 }
 
-/// The reason for an invalid digit. The lexer accepts only digits, so only octal numbers can fail here.
+/// The reason for an invalid digit. The lexer accepts only digits of the number's base, except that an octal number may
+/// contain an 8 or a 9, so only octal numbers can fail here.
 const DIGITS: &str = "a digit that does not exist in the number's base (a leading 0 means octal)";
 
 /// Parses `12`, `0x1F`, `017` or `0b101`, each with or without `U`.
@@ -240,7 +241,7 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
     if let Some(holds) = ordered(operator, Some(both.map_or(a.cmp(&b), |(a, b)| a.cmp(&b)))) {
         return truth(holds);
     }
-    // A count of 64 or more shifts all bits out.
+    // A shift by 64 or more shifts out all bits.
     let count = u32::try_from(b).unwrap_or(u32::MAX);
     let bits = match operator {
         Token::ShiftLeft => a.checked_shl(count).unwrap_or(0),
@@ -279,7 +280,7 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
 }
 
 /// Returns the result of a comparison, or `None` if the operator is not a comparison. `order` is the order of the
-/// operands, or `None` if one is NaN.
+/// operands, or `None` if an operand is NaN.
 fn ordered(operator: Token, order: Option<Ordering>) -> Option<bool> {
     Some(match operator {
         Token::Equal => order == Some(Ordering::Equal),

@@ -10,8 +10,8 @@ use super::token::Token;
 /// The result of a parser function.
 pub(super) type Parsed<T> = Result<T, ParseError>;
 
-/// The maximum nesting depth of braces, parentheses and operators. The limit keeps the parser and recursive walks of
-/// the tree from overflowing the stack.
+/// The maximum nesting depth of braces, parentheses and operators. The limit prevents the parser and recursive
+/// traversals of the tree from overflowing the stack.
 const MAX_DEPTH: u32 = 64;
 
 /// A parser between two tokens.
@@ -35,8 +35,8 @@ impl<'a> Cursor<'a> {
         Self::within(text, 0, text.len())
     }
 
-    /// Returns a cursor before the first token of a part of the text. The end of the part counts as the end of the
-    /// text.
+    /// Returns a cursor before the first token of a part of the text. The cursor treats the end of the part as the end
+    /// of the text.
     pub(super) fn within(text: &'a str, start: usize, end: usize) -> Parsed<Self> {
         if At::try_from(text.len()).is_err() {
             let message = "the text is longer than 4 GiB, which no PTX compiler writes";
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         Ok(cursor)
     }
 
-    /// Returns the text of the comment (`// …`) after a place on the same line, or an empty text.
+    /// Returns the text of the comment (`// …`) that follows a position on the same line, or an empty text.
     pub(super) fn comment_after(&self, at: At) -> &'a str {
         let line = self.text[at as usize..].lines().next().unwrap_or_default();
         line.split_once("//").map_or("", |(_, comment)| comment)
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         Ok(word)
     }
 
-    /// Advances past one `{ … }` with any contents, and returns the text between the braces.
+    /// Advances past one `{ … }` with arbitrary contents, and returns the text between the braces.
     pub(super) fn raw_braces(&mut self) -> Parsed<&'a str> {
         if self.token != Token::OpenBrace {
             return Err(self.expected("`{`"));
@@ -95,7 +95,7 @@ impl<'a> Cursor<'a> {
         Ok(body)
     }
 
-    /// Returns the range from a place to the end of the previous token.
+    /// Returns the range from a position to the end of the previous token.
     pub(super) fn since(&self, start: At) -> Span {
         Span { start, end: self.previous_end }
     }
@@ -123,7 +123,7 @@ impl<'a> Cursor<'a> {
         self.advance()
     }
 
-    /// Parses a name without selectors, and returns it with its place.
+    /// Parses a name without selectors, and returns the name and its position.
     pub(super) fn name(&mut self, what: &str) -> Parsed<(&'a str, At)> {
         let (word, at) = (self.word, self.at);
         if self.token != Token::Word {
@@ -153,7 +153,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Parses one level deeper.
+    /// Runs `parse` one nesting level deeper.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
             let message = format!("nested more than {MAX_DEPTH} levels deep");
@@ -165,12 +165,12 @@ impl<'a> Cursor<'a> {
         parsed
     }
 
-    /// Creates an error at a place.
+    /// Creates an error at a position.
     pub(super) fn error(&self, at: At, message: impl Into<String>) -> ParseError {
         ParseError::new(&Source::new(self.text), at, message)
     }
 
-    /// Creates an error that says what was expected instead of the next token.
+    /// Creates an error that states what was expected instead of the next token.
     pub(super) fn expected(&self, what: &str) -> ParseError {
         let found = match self.token {
             Token::End => "the end of the text".to_owned(),
@@ -179,7 +179,7 @@ impl<'a> Cursor<'a> {
         self.error(self.at, format!("expected {what}, found {found}"))
     }
 
-    /// Creates an error at text that the lexer could not read.
+    /// Creates an error for text that the lexer could not read.
     fn not_a_token(&self, at: At) -> ParseError {
         let rest = self.text.get(at as usize..).unwrap_or_default();
         let message = match rest.chars().next() {

@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
         Ok(is_managed)
     }
 
-    /// Parses everything up to the name.
+    /// Parses the part of a declaration before the name.
     fn head(&mut self, linkage: Linkage, what: &str) -> Parsed<Head<'a>> {
         let space = self.word.strip_prefix('.').and_then(Space::named);
         let space = space.ok_or_else(|| self.expected(what))?;

@@ -15,15 +15,15 @@ use std::fmt;
 /// A parameter as the source declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
-    /// The name; for the length of a slice, the slice's name.
+    /// The name of the parameter; for the length of a slice, the name of the slice.
     pub name: String,
     /// The type: `&[f32]`.
     pub ty: String,
-    /// The meaning of an argument for the parameter.
+    /// How a kernel uses the argument for this parameter.
     pub role: Role,
 }
 
-/// The meaning of an argument for a parameter.
+/// How a kernel uses the argument for a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// A value of this type.
@@ -43,7 +43,8 @@ pub struct DataType {
     pub name: String,
     /// The size in bytes, if known.
     pub bytes: Option<u64>,
-    /// For a number or an array of numbers: whether the numbers are floats, and the size of one in bytes, if known.
+    /// For a number or an array of numbers: whether the numbers are floats, and the size of each number in bytes, if
+    /// known.
     pub number: Option<(bool, u64)>,
 }
 
@@ -103,8 +104,8 @@ impl DataType {
         Self { name: name.to_owned(), bytes, number }
     }
 
-    /// Returns whether a value of another type can replace a value of this type: both have the same size, and both are
-    /// floats or both are integers. A property that is unknown for one of the types is not compared.
+    /// Returns whether a value of another type can replace a value of this type. Both types must have the same size,
+    /// and both must be floats or both integers. A property that is unknown for either type is not compared.
     #[must_use]
     pub fn accepts(&self, other: &Self) -> bool {
         fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {

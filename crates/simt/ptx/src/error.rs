@@ -1,18 +1,18 @@
-//! Errors of parsing: the reason and the place in the text.
+//! Parse errors: the reason and the position in the text.
 
 use super::ast::At;
 use super::source::Source;
 
 /// The first error in a text that is not PTX.
 ///
-/// It is displayed as `line 12, column 5: expected …, found …`, followed by the source line and a caret under the
-/// place.
+/// The error is displayed as `line 12, column 5: expected …, found …`, followed by the source line and a caret under
+/// the position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}\n{}", excerpt(.source_line, *.column))]
 pub struct ParseError {
     /// The reason, as text.
     pub message: String,
-    /// The place, as a byte offset into the text.
+    /// The position, as a byte offset into the text.
     pub at: At,
     /// The line, starting at 1.
     pub line: u32,
@@ -23,7 +23,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// Creates an error at a place of a text.
+    /// Creates an error at a position in a text.
     #[must_use]
     pub fn new(source: &Source<'_>, at: At, message: impl Into<String>) -> Self {
         let (line, column) = source.line_column(at);
@@ -32,11 +32,11 @@ impl ParseError {
     }
 }
 
-/// The maximum number of bytes of a line that are shown before and after the place.
+/// The maximum number of bytes of a line that are shown before the position, and after it.
 const MAX_SHOWN: usize = 100;
 
-/// Returns a source line and a caret under one of its columns, indented by four. For a long line, shows the part around
-/// the column.
+/// Returns a source line and a caret under one of its columns, both indented by four spaces. If the line is long,
+/// returns only the part around the column.
 fn excerpt(line: &str, column: u32) -> String {
     let at = line.floor_char_boundary((column as usize).saturating_sub(1));
     let from = line.floor_char_boundary(at.saturating_sub(MAX_SHOWN));

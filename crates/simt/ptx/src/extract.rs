@@ -1,6 +1,6 @@
 //! Extracts one entry from a module: only the text that a driver must compile to run the entry.
 //!
-//! A driver takes seconds to compile a module of all kernels, but only milliseconds to compile one entry.
+//! A driver takes seconds to compile a module that contains all kernels, but only milliseconds to compile one entry.
 
 use std::collections::BTreeSet;
 
@@ -19,10 +19,10 @@ pub enum SourceLines {
 }
 
 /// Returns the part of a module that an entry needs: the items that it mentions, directly or through other items. Empty
-/// lines replace the rest, so that line numbers stay the same.
+/// lines replace all other items, so that line numbers stay the same.
 ///
 /// Returns `None` if there is no such entry, or if the module has parts that this crate does not support. Also returns
-/// `None` if the entry shares a variable in global memory with other code, because the extract would get a separate
+/// `None` if the entry shares a variable in global memory with other code, because the extract would contain a separate
 /// copy of the variable.
 #[must_use]
 pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option<String> {
@@ -69,7 +69,7 @@ fn needed(outline: &Outline<'_>, entry: &str) -> BTreeSet<usize> {
         let mut tokens = Token::lexer(&outline.text()[outline.items()[place].bytes.clone()]);
         while let Some(token) = tokens.next() {
             if token == Ok(Token::Word) {
-                // In opcodes and names with selectors, only the part before the first dot is a name.
+                // In an opcode or a name with selectors, only the part before the first dot is a name.
                 let name = tokens.slice().split('.').next().unwrap_or_default();
                 open.extend(outline.named(name));
             }

@@ -7,9 +7,10 @@
 //!   tree of one entry, its parameters, and its part of the text ([`extract()`]) for a driver to compile;
 //! - the [`pieces`] of a line, for syntax coloring, and the source [places](Place) that code was inlined from.
 //!
-//! The crate knows PTX's syntax, but not the meaning of instructions. Opcodes and names stay words, so a newer
-//! instruction needs no change here. The crate must not depend on devices, kernels, ladders or any kind of display. It
-//! takes linear time and memory, borrows from the text, and returns a tree or a [`ParseError`] for any text.
+//! The crate implements PTX's syntax, but not the meaning of instructions. Opcodes and names stay words, so a new
+//! instruction does not require a change in this crate. The crate must not depend on devices, kernels, ladders or any
+//! kind of display. The parser takes linear time and memory, borrows from the text, and returns a tree or a
+//! [`ParseError`] for any text.
 //!
 //! [`parse`] does not accept some parts of PTX that no CUDA compiler writes: module-scope registers, sampler
 //! initializers, numbered names (`x<4>`) for anything but registers, and blanks inside an opcode.
@@ -44,7 +45,7 @@ pub use token::{Piece, PieceKind, pieces};
 ///
 /// # Errors
 /// Returns [`ParseError`] when the text is not PTX, or nests braces, parentheses or operators more than 64 deep. The
-/// error names the first such place and the reason.
+/// error contains the position of the first problem, and the reason.
 pub fn parse(text: &str) -> Result<ast::Module<'_>, ParseError> {
     cursor::Cursor::new(text)?.module()
 }

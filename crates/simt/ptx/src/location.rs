@@ -9,27 +9,27 @@ use super::ast::{Function, Loc, Module, Statement};
 pub struct Place<'a> {
     /// The file.
     pub file: FileName<'a>,
-    /// The line, starting at 1; 0 if the compiler did not know it.
+    /// The line, starting at 1; 0 if the compiler did not know the line.
     pub line: u32,
-    /// The column, starting at 1; 0 if the compiler did not know it.
+    /// The column, starting at 1; 0 if the compiler did not know the column.
     pub column: u32,
 }
 
 /// A function that an instruction comes from, and the place of the instruction or call in this function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFrame<'a> {
-    /// The mangled name of the function; `None` if the text does not contain it.
+    /// The mangled name of the function; `None` if the text does not contain the name.
     pub function: Option<String>,
     /// The place of the instruction or of the inlined call.
     pub place: Place<'a>,
 }
 
-/// The name of a place's file.
+/// The file of a place in the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileName<'a> {
     /// The number in [`Module::files`].
     Number(u32),
-    /// A path that may be shortened to the end of the file's full path.
+    /// A path, which may be only the end of the file's full path.
     Path(&'a str),
 }
 
@@ -43,9 +43,9 @@ impl Loc {
     /// Returns the calls through which the instructions were inlined, innermost first. `text` must be the text of the
     /// directive.
     ///
-    /// LLVM writes the chain in a comment after the directive, such as
-    /// `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/a.rs:51:13 ] ]`. From PTX ISA 7.2 on, LLVM also writes the first step
-    /// in the directive; nvcc writes only the directive. Parts of a comment that cannot be parsed are left out. A
+    /// LLVM writes the chain in a comment after the directive, such as `// src/a.rs:9:14 @[ src/a.rs:47:42 @[
+    /// src/a.rs:51:13 ] ]`. From PTX ISA 7.2 on, LLVM also writes the innermost call into the directive; nvcc writes
+    /// only the directive, without a comment. Parts of a comment that cannot be parsed are left out. In a comment, a
     /// `.file` number may replace a path.
     #[must_use]
     pub fn inlined_through<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
@@ -53,7 +53,7 @@ impl Loc {
         if calls.is_empty() { self.inlined_at.map(place).into_iter().collect() } else { calls }
     }
 
-    /// Returns the calls in a comment after the directive.
+    /// Returns the calls in the comment after the directive.
     fn commented<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
         let directive = text.get(self.at as usize..).unwrap_or_default();
         let line = directive.lines().next().unwrap_or_default();
@@ -65,9 +65,9 @@ impl<'a> Function<'a> {
     /// Returns the source frames of an instruction with this `.loc`: the place of the instruction and the calls through
     /// which it was inlined, innermost first. `text` must be the text of the module.
     ///
-    /// Without a comment (see [`Loc::inlined_through`]), the `.loc` of each call names the next call in the chain. The
-    /// `.loc` of a call is the last earlier `.loc` with the place that `inlined_at` names (PTX ISA, "Debugging
-    /// Directives: .loc").
+    /// If there is no comment (see [`Loc::inlined_through`]), the `.loc` of each call names the next call in the chain.
+    /// The `.loc` of a call is the last preceding `.loc` whose place equals the place in `inlined_at` (PTX ISA,
+    /// "Debugging Directives: .loc").
     #[must_use]
     pub fn inline_chain(&self, module: &Module<'a>, loc: &Loc, text: &'a str) -> Vec<SourceFrame<'a>> {
         let name = |loc: &Loc| module.debug_string(loc.function_name?.of(text).trim());
@@ -101,7 +101,7 @@ impl<'a> Function<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// Returns the string of the section `.debug_str` at a label, with or without an offset in bytes:
+    /// Returns the string in the section `.debug_str` at a label, with or without an offset in bytes:
     /// `$L__info_string0`, `$L__info_string0+4`. Returns `None` if there is no such string.
     #[must_use]
     pub fn debug_string(&self, at: &str) -> Option<String> {

@@ -139,7 +139,7 @@ impl<'a> Cursor<'a> {
         Ok(linkage)
     }
 
-    /// Parses a text that consists of one function. Skips its statements unless `with_body`.
+    /// Parses a text that consists of one function. Skips the function's statements unless `with_body` is true.
     pub(super) fn only_function(mut self, with_body: bool) -> Parsed<Function<'a>> {
         let start = self.at;
         let linkage = self.linkage()?;
@@ -150,8 +150,8 @@ impl<'a> Cursor<'a> {
         self.function(start, linkage, body)
     }
 
-    /// Parses `.entry name (params) directives { … }` or `.func (returns) name (params) directives { … }`, or either
-    /// with `;` instead of a body.
+    /// Parses `.entry name (params) directives { … }` or `.func (returns) name (params) directives { … }`, or either of
+    /// these with `;` instead of a body.
     fn function(
         &mut self,
         start: At,
@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
         Ok(Function { linkage, entry, name, at, span: self.since(start), returns, params, directives, body })
     }
 
-    /// Parses `.maxntid 128, 1, 1`, `.noreturn` or `.attribute(.unified(1, 2))`. For the last form, only the name is
+    /// Parses `.maxntid 128, 1, 1`, `.noreturn` or `.attribute(.unified(1, 2))`. For `.attribute`, only the name is
     /// recorded.
     fn function_directive(&mut self) -> Parsed<(&'a str, Vec<u64>)> {
         let name = &self.word[1..];
@@ -209,7 +209,7 @@ const DECLARATIONS: [&str; 16] = [
     ".weak", ".common", ".loc", ".section", ".file",
 ];
 
-/// Returns the name of a file. Compilers write non-ASCII bytes as octal numbers, because drivers accept only ASCII.
+/// Decodes the name of a file. Compilers write non-ASCII bytes as octal numbers, because drivers accept only ASCII.
 fn file_name(text: &str) -> Cow<'_, str> {
     let mut parts = text.split('\\');
     let mut name = parts.next().unwrap_or_default().as_bytes().to_vec();

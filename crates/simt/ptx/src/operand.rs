@@ -86,7 +86,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Parses any number of `+8` and `-8`, and returns their sum.
+    /// Parses any number of offsets such as `+8` and `-8`, and returns their sum.
     pub(super) fn offset(&mut self) -> Parsed<i64> {
         let mut offset = 0_i64;
         loop {
@@ -106,8 +106,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Returns a name, or one element of it. The name includes selectors that do not name an element of a vector (`.b0`,
-/// `.h1`).
+/// Returns a name, or an element of a vector register. The name includes selectors that do not name an element of a
+/// vector (`.b0`, `.h1`).
 fn selected(word: &str) -> Operand<'_> {
     if let Some((name, element @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"))) = word.split_once('.')
         && !is_special(name)

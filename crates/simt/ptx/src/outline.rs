@@ -1,8 +1,8 @@
 //! The outline of a module: the range of each entry, function and variable, found without parsing their bodies (PTX
 //! ISA, "Syntax" and "Directives").
 //!
-//! Parsing a whole module takes several times as long as creating its outline. A caller that needs one entry of many
-//! creates an [`Outline`] and gets the tree of that entry, or [its part of the text](crate::extract()).
+//! Parsing a whole module takes several times as long as creating its outline. A caller that needs only one of several
+//! entries creates an [`Outline`], and gets the tree of that entry or [the entry's part of the text](crate::extract()).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,9 +15,9 @@ use super::cursor::Cursor;
 use super::error::ParseError;
 use super::token::Token;
 
-/// A text with the items at its top level.
+/// A text and the items at its top level.
 ///
-/// Any text has an outline. Unknown items are left out, and [`Outline::is_divisible`] is then false.
+/// Every text has an outline. Unknown items are left out; if there are any, [`Outline::is_divisible`] returns false.
 #[derive(Clone, Debug)]
 pub struct Outline<'a> {
     text: Cow<'a, str>,
@@ -41,7 +41,7 @@ pub(super) struct Item {
 /// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `.version`, `.target`, `.address_size`, `.pragma`: every extract needs them.
+    /// `.version`, `.target`, `.address_size` and `.pragma`, which every extract needs.
     Header,
     /// `.file`.
     File,
@@ -126,7 +126,8 @@ impl<'a> Outline<'a> {
     /// Returns the tree of an entry with its body, or `None` if the text has no such entry.
     ///
     /// # Errors
-    /// Returns [`ParseError`] when the text of the entry is not PTX. The error names the first wrong place.
+    /// Returns [`ParseError`] when the text of the entry is not PTX. The error contains the position of the first
+    /// problem.
     pub fn entry(&self, name: &str) -> Option<Result<Function<'_>, ParseError>> {
         let place = self.named(name).iter().find(|&&place| self.items[place].kind == Kind::Entry)?;
         Some(self.tree(&self.items[*place], true))
@@ -173,7 +174,7 @@ impl<'a> Outline<'a> {
 
 /// Returns the number of line breaks in a text.
 pub(super) fn breaks(text: &str) -> usize {
-    // Line breaks are counted in chunks whose count fits in a byte, so that the compiler can vectorize the loop. This
+    // Line breaks are counted in chunks whose count fits in a byte. This lets the compiler vectorize the loop, which
     // makes the loop twenty times as fast.
     let in_chunk = |chunk: &[u8]| chunk.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
     let chunks = text.as_bytes().chunks(usize::from(u8::MAX));
@@ -249,7 +250,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Skips everything up to the parenthesis that closes an open one.
+    /// Skips everything up to the parenthesis that closes an open parenthesis.
     fn close_parenthesis(&mut self) -> Option<()> {
         let mut depth = 1_u32;
         while depth > 0 {
@@ -262,8 +263,8 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Skips everything up to the brace that closes an open one, or to the end of the text. Nearly all of a text is in
-    /// braces, so this method reads bytes instead of tokens.
+    /// Skips everything up to the brace that closes an open brace, or to the end of the text. Nearly all of a text is
+    /// in braces, so this method reads bytes instead of tokens, which is faster.
     fn close_brace(&mut self) -> Option<()> {
         let rest = self.lexer.remainder().as_bytes();
         let length = closed(rest);
@@ -283,7 +284,7 @@ impl<'t> Reader<'t> {
             ".target" => {
                 self.next()?;
                 while self.take(Token::Comma) {
-                    // Debug information is only valid as a whole.
+                    // Debug information is valid only as a whole.
                     self.is_divisible &= self.next()?.1 != "debug";
                 }
                 Kind::Header
@@ -295,7 +296,7 @@ impl<'t> Reader<'t> {
             ".file" => {
                 self.next()?;
                 self.next()?;
-                // A time and a size.
+                // The time and the size of the file.
                 while self.take(Token::Comma) {
                     self.next()?;
                 }
@@ -337,12 +338,12 @@ impl<'t> Reader<'t> {
                         break;
                     }
                 }
-                // The initial value of a variable. It mentions names without declaring them.
+                // The initial value of a variable, which mentions names without declaring them.
                 Token::Assign => {
                     self.value()?;
                     break;
                 }
-                // The numbers of `.maxntid` also have commas between them.
+                // Commas also separate the numbers of `.maxntid`.
                 Token::Comma if !is_code => self.is_divisible = false,
                 Token::Word => declared = declared.or(Some(self.lexer.span())),
                 _ => {}

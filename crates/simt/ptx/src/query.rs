@@ -52,7 +52,7 @@ impl<'a> Function<'a> {
         used
     }
 
-    /// Returns the branches to an earlier label. Each loop has at least one.
+    /// Returns the branches to an earlier label. Each loop contains at least one such branch.
     pub fn backward_branches(&self) -> impl Iterator<Item = &Instruction<'a>> {
         let mut earlier_labels = HashSet::new();
         self.statements().filter_map(move |statement| {
@@ -69,7 +69,7 @@ impl<'a> Function<'a> {
 }
 
 impl<'a> Statement<'a> {
-    /// Returns the instruction, if the statement is one.
+    /// Returns the instruction, if the statement is an instruction.
     #[must_use]
     pub fn instruction(&self) -> Option<&Instruction<'a>> {
         match self {
@@ -80,7 +80,7 @@ impl<'a> Statement<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// Returns the name, if the operand is only a name.
+    /// Returns the name, if the operand consists of only a name.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         match self {
@@ -108,14 +108,15 @@ impl<'a> Instruction<'a> {
         self.modifiers().any(|word| word == modifier)
     }
 
-    /// Returns whether the instruction reads or writes memory through an address: `ld`, `st`, `ldu`, `atom` or `red`.
+    /// Returns whether the instruction accesses memory through an address, which is true for `ld`, `st`, `ldu`, `atom`
+    /// and `red`.
     #[must_use]
     pub fn is_memory(&self) -> bool {
         matches!(self.operation(), "ld" | "ldu" | "st" | "atom" | "red")
     }
 
     /// Returns the state space that the opcode of a memory instruction names, or `None` for a generic address. A
-    /// sub-qualifier of the space (`shared::cta`, `param::entry`) is left out.
+    /// sub-qualifier, as in `shared::cta` or `param::entry`, is ignored.
     #[must_use]
     pub fn space(&self) -> Option<Space> {
         opcode::space(self.opcode)
@@ -156,7 +157,8 @@ impl<'a> Init<'a> {
 }
 
 impl Variable<'_> {
-    /// Returns the size in bytes, or `None` if an array has no size or the type has none (`pred`, textures).
+    /// Returns the size in bytes, or `None` if the variable is an array without a size, or its type has no size
+    /// (`pred`, textures).
     #[must_use]
     pub fn bytes(&self) -> Option<u32> {
         let element = type_bits(self.ty)? / 8 * self.vector;

@@ -2,7 +2,7 @@
 
 use super::ast::At;
 
-/// A text with a table of its lines, which converts places to lines and columns.
+/// A text and a table of its lines, which together convert positions to lines and columns.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {
     text: &'a str,
@@ -25,8 +25,8 @@ impl<'a> Source<'a> {
         self.text
     }
 
-    /// Returns the line and column of a place, both starting at 1, in O(log lines). Columns count bytes. PTX allows
-    /// only ASCII outside comments and strings, so there a byte is a character.
+    /// Returns the line and column of a position, both starting at 1, in O(log lines). Columns count bytes. Outside
+    /// comments and strings, PTX allows only ASCII, so each byte is a character.
     #[must_use]
     pub fn line_column(&self, at: At) -> (u32, u32) {
         let line = self.starts.partition_point(|&start| start <= at);

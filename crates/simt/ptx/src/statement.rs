@@ -1,4 +1,4 @@
-//! Bodies of functions.
+//! Parses the bodies of functions.
 
 use super::ast::{At, Guard, Instruction, Loc, Span, Statement, Variable};
 use super::cursor::{Cursor, Parsed};
@@ -51,7 +51,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Parses the statement after a label's name.
+    /// Parses the rest of the statement that begins with a label's name.
     fn label(&mut self, label: &'a str, at: At) -> Parsed<Statement<'a>> {
         if label.contains(['.', ':']) {
             return Err(self.error(at, format!("`{label}` is not a label: labels cannot contain dots or colons")));

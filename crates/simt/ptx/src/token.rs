@@ -1,8 +1,8 @@
-//! Words, numbers and punctuation (PTX ISA §4, "Syntax").
+//! Tokens: words, numbers and punctuation (PTX ISA §4, "Syntax").
 
 use logos::Logos;
 
-/// Defines the tokens. Signs are given as a list of names and texts.
+/// Defines the tokens. The macro's argument lists the name and the text of each sign.
 macro_rules! tokens {
     ($($sign:ident $text:tt),*) => {
         /// The kind of a token. The token's range gives its text.
@@ -18,7 +18,7 @@ macro_rules! tokens {
             /// `.reg`, `.b32`, `.debug_str`
             #[regex(r"\.[A-Za-z_][A-Za-z0-9_$]*")]
             Directive,
-            /// Decimal, octal, hexadecimal or binary.
+            /// A decimal, octal, hexadecimal or binary integer.
             #[regex(r"([0-9]+|0[xX][0-9a-fA-F]+|0[bB][01]+)U?")]
             Integer,
             /// The bits of an f32: `0f3f800000`.

@@ -77,7 +77,7 @@ fn unit(name: &str) -> &'static str {
     }
 }
 
-/// Formats a number as `ncu` does: whole numbers without decimals, other numbers with two.
+/// Formats a number as `ncu` does: whole numbers without decimals, other numbers with two decimals.
 fn digits(number: f64) -> String {
     match number.fract() == 0.0 {
         true => format!("{number:.0}"),

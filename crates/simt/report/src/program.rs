@@ -77,8 +77,8 @@ pub struct Report {
     program: String,
     /// The device for which times are predicted.
     device: Description,
-    /// The first launch of each kernel and geometry is explained, and then one of every `every` further launches. With
-    /// 0, only the first launch is explained.
+    /// The first launch of each kernel and geometry is explained, and then one of every `every` further launches. If
+    /// this number is 0, only the first launch is explained.
     every: u64,
     usage: UsageOf,
     state: Mutex<State>,
@@ -217,7 +217,8 @@ impl Report {
         Some(written.map(|()| format!("{error}; the report is in {}", other.display())).map_err(|_| error))
     }
 
-    /// Counts a launch. Returns its number among the launches of its kernel and geometry if it must be explained.
+    /// Counts a launch. If the launch must be explained, returns its number among the launches of its kernel and
+    /// geometry.
     fn counted(&self, key: &Key) -> Option<u64> {
         let mut state = self.state();
         state.is_changed = true;

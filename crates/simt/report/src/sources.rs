@@ -41,7 +41,7 @@ impl SourceFiles {
         read.as_ref()
     }
 
-    /// Returns the path for display: relative to the first root, or, for a library, from its crate on.
+    /// Returns the path for display: relative to the first root, or, for a library, starting at its crate.
     pub fn path_shown(&self, path: &str) -> String {
         let root = self.roots.first();
         match root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {

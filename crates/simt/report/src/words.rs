@@ -43,8 +43,8 @@ pub fn how_near(verdict: &BoundVerdict) -> String {
     }
 }
 
-/// Returns the assumption of a prediction without `ptxas`, to append to the prediction's origin. Empty if `ptxas`
-/// reported the registers.
+/// Returns the assumption of a prediction without `ptxas`, to append to the prediction's origin. The text is empty if
+/// `ptxas` reported the registers.
 pub fn assumption(launch: &LaunchProfile) -> &'static str {
     match launch.recording.residence.has_registers {
         true => "",

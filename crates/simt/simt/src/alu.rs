@@ -1,8 +1,9 @@
 //! Instructions that each lane executes independently, on registers only: the decoded operations and their execution.
 //!
-//! Each family has one file, with a small `Copy` type for its instructions and a method `execute` that runs one
-//! instruction on all lanes of a warp. `execute` is `#[inline(always)]` and consists of branch-free loops over 32
-//! lanes. `host_simd.rs` compiles these loops for several instruction sets, and the compiler vectorizes them for each.
+//! Each family has one file. The file contains a small `Copy` type for the family's instructions, and a method
+//! `execute` that runs one instruction on all lanes of a warp. `execute` is `#[inline(always)]` and consists of
+//! branch-free loops over 32 lanes. `host_simd.rs` compiles these loops once for each supported instruction set, and
+//! the compiler vectorizes them.
 
 pub mod compare;
 pub mod convert;
@@ -29,7 +30,7 @@ pub enum Alu {
     Video(video::Video),
 }
 
-/// How the bits of an instruction's result depend on those of its operands.
+/// How the bits of an instruction's result depend on the bits of its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependence {
     /// Each bit depends on the operands' bits at the same position.
@@ -44,12 +45,13 @@ pub enum Dependence {
     All,
 }
 
-/// The two registers that an instruction selects from: the first if the test holds, otherwise the second.
+/// The two registers that an instruction selects from, and its test: the instruction selects the first register if the
+/// test holds, otherwise the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
     /// The two registers; the instruction copies one of them.
     pub values: [Reg; 2],
-    /// The predicate and whether it is negated; `None` if the test compares numbers.
+    /// The tested predicate, and whether it is negated; `None` if the test compares numbers.
     pub test: Option<(Pred, bool)>,
 }
 

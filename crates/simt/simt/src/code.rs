@@ -3,7 +3,7 @@
 //! Each register belongs to one of three files: predicates, 32-bit registers (which also hold zero-extended 8-bit and
 //! 16-bit values), and 64-bit registers. A register holds 32 values, one for each lane of a warp; a predicate is a mask
 //! of lanes. Immediates, addresses of variables and special registers are also registers, filled when a frame begins
-//! ([`FrameInit`]). So every operand is an index, and no instruction has to check the kind of its operands.
+//! ([`FrameInit`]). Every operand is therefore an index, and no instruction has to check the kinds of its operands.
 
 mod call;
 
@@ -47,7 +47,7 @@ pub enum Op {
     Warp(Warp),
     /// Executed by the lanes of a warp together: tensor cores, and matrices in memory.
     Matrix(Box<Matrix>),
-    /// A branch to `target`; the guard selects the lanes that jump. These lanes reconverge with the other lanes at
+    /// A branch to `target`. The lanes for which the guard is true jump; they reconverge with the remaining lanes at
     /// `reconverge`.
     Branch {
         /// The target.
@@ -61,7 +61,7 @@ pub enum Op {
         index: R32,
         /// The targets.
         targets: Box<[u32]>,
-        /// Like [`Op::Branch`]'s `reconverge`.
+        /// The immediate post-dominator or [`NEVER`], as in [`Op::Branch`].
         reconverge: u32,
     },
     /// A call. Arguments and results are copied between the frames' parameter memory.
@@ -96,8 +96,9 @@ pub enum Op {
     Nothing,
 }
 
-/// A pattern for the operations ([`Op`]) that neither access memory nor compute a value: branches, exits and hints. A
-/// match that uses this pattern instead of `_` stops compiling when an operation is added.
+/// A pattern for the operations ([`Op`]) that neither access memory nor compute a value: branches, exits and hints.
+/// Because the pattern lists these operations, a `match` that uses it instead of `_` stops compiling when an operation
+/// is added.
 #[macro_export]
 macro_rules! control {
     () => {
@@ -121,7 +122,7 @@ pub struct Barrier {
     pub id: R32,
     /// The number of threads that the barrier waits for; all threads of the block if `None`.
     pub count: Option<R32>,
-    /// Whether the threads wait; after `arrive` they do not.
+    /// Whether the threads wait for the barrier: false for `arrive`.
     pub waits: bool,
     /// Whether all threads of a warp arrive together (`bar`, `barrier.aligned`).
     pub aligned: bool,
@@ -174,13 +175,14 @@ pub enum FrameInit {
 }
 
 impl FrameInit {
-    /// Returns whether the value differs between the blocks of a launch or is changed by instructions.
+    /// Returns whether the value differs between the blocks of a launch or can be changed by instructions.
     pub(crate) fn differs_between_blocks(self) -> bool {
         matches!(self, FrameInit::Special(Special::Ctaid(_) | Special::Clusterid(_)) | FrameInit::FrameEnd)
     }
 }
 
-/// Bytes of a block's shared memory reserved for the system, for kernels that read the address of this region.
+/// The number of bytes of a block's shared memory that are reserved for the system if the kernel reads the address of
+/// this region.
 pub(crate) const RESERVED_SHARED: u32 = 1024;
 
 /// A special register whose value is known when a warp starts (PTX ISA §10).
@@ -242,8 +244,8 @@ pub struct Func {
     pub preds: u32,
     /// The registers that get a value when a frame begins.
     pub frame_init: Vec<InitializedRegister>,
-    /// Bytes of local memory per frame, a multiple of 16: `.local` variables, and `.param` variables of the body and of
-    /// a `.func`.
+    /// The number of bytes of local memory per frame, a multiple of 16. They hold `.local` variables, and the `.param`
+    /// variables of the body and of a `.func`.
     pub frame_bytes: u32,
     /// The offsets of the function's results and parameters in the frame.
     pub slots: Signature,
@@ -251,16 +253,16 @@ pub struct Func {
     pub stack_top: Option<R32>,
     /// The instructions. The last one is a [`Op::Return`] or a jump.
     pub code: Vec<Inst>,
-    /// For each instruction, its position in the text.
+    /// The position of each instruction in the text.
     pub origins: Vec<Origin>,
     /// The registers declared in the text.
     pub register_names: Vec<RegisterNames>,
-    /// For each instruction, the registers and variables that it reads and writes.
+    /// The registers and variables that each instruction reads and writes.
     pub(crate) operands: FunctionOperands,
 }
 
 impl Op {
-    /// Returns the instructions that a branch may jump to.
+    /// Returns the instructions that this operation, if it is a branch, may jump to.
     pub fn targets(&self) -> &[u32] {
         match self {
             Op::Branch { target, .. } => std::slice::from_ref(target),
@@ -294,19 +296,19 @@ impl Func {
     }
 }
 
-/// The position in the text that an instruction comes from.
+/// The position in the text of the instruction that was lowered.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Origin {
     /// The position of the opcode in the text.
     pub at: At,
     /// The `.loc` that applies to the instruction.
     pub loc: Option<Loc>,
-    /// The class of its opcode.
+    /// The class of the opcode.
     pub class: Class,
 }
 
 impl Program {
-    /// Returns whether any function satisfies `is`.
+    /// Returns whether `is` is true for any function.
     pub fn any(&self, is: impl Fn(&Func) -> bool) -> bool {
         self.functions.iter().any(is)
     }
@@ -370,7 +372,7 @@ pub struct ModuleVariable {
     pub is_managed: bool,
     /// The initial bytes; if there are fewer than `bytes`, the rest is zero.
     pub init: Vec<u8>,
-    /// The parts of the initial value that are addresses of variables.
+    /// The addresses of variables that the initial value contains.
     pub addresses: Vec<InitialAddress>,
 }
 
@@ -385,7 +387,7 @@ pub struct InitialAddress {
     pub variable: u32,
     /// The offset in bytes from that variable.
     pub offset: i64,
-    /// The number of bits that the address is shifted right by: `mask()` selects one byte.
+    /// The number of bits by which the address is shifted right. A `mask()` selects one byte with this shift.
     pub shift: u32,
 }
 
@@ -396,9 +398,9 @@ pub struct Program {
     pub functions: Vec<Func>,
     /// The kernel's parameters.
     pub params: Vec<Param>,
-    /// Bytes of parameter memory.
+    /// The size of parameter memory in bytes.
     pub param_bytes: u32,
-    /// Bytes of static shared memory; dynamic shared memory starts at the next multiple of 16.
+    /// The size of static shared memory in bytes; dynamic shared memory starts at the next multiple of 16.
     pub shared_bytes: u32,
     /// The names and address ranges of the variables in static shared memory.
     pub shared: Vec<(String, Range<u64>)>,
@@ -420,7 +422,7 @@ pub struct Program {
     pub analyses: Arc<AnalysisCache>,
 }
 
-/// Analysis results of a program that observers keep between launches: at most one value of each type.
+/// The results of analyzing a program, which observers cache between launches: at most one value of each type.
 #[derive(Debug, Default)]
 pub struct AnalysisCache(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 

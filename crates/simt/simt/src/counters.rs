@@ -2,9 +2,9 @@
 //! executed.
 //!
 //! Metrics of memory traffic follow the hardware's rules and use Nsight Compute's names. They count the accesses in the
-//! PTX. If `ptxas` keeps a kernel's loads and stores unchanged, requests, sectors and bytes agree exactly. The number
-//! of wavefronts is that of a GPU on which warps never contend. Instructions and branches are counted in the PTX, which
-//! `ptxas` translates into different instructions.
+//! PTX. If `ptxas` does not change a kernel's loads and stores, the requests, sectors and bytes equal those of a GPU.
+//! The number of wavefronts is what a GPU would count if its warps never contended. Instructions and branches are
+//! counted in the PTX, which `ptxas` translates into different instructions.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -64,9 +64,9 @@ pub struct Counters {
     program: Arc<Program>,
     /// The index in `executed` of each function's first instruction.
     bases: Arc<[usize]>,
-    /// For each instruction, the difference between its count and that of the previous instruction. So counting a run
-    /// of instructions takes two additions, regardless of the run's length. Each function has one more entry, for the
-    /// end of its last run.
+    /// For each instruction, the difference between its count and that of the previous instruction. Counting a run of
+    /// instructions therefore takes two additions, regardless of the run's length. Each function has one additional
+    /// entry for the end of its last run.
     executed: Vec<Executed>,
     /// For each instruction, the number of executions as a divergent branch.
     divergent: Vec<u64>,
@@ -75,7 +75,8 @@ pub struct Counters {
     simd: &'static HostSimd,
 }
 
-/// Differences from the previous instruction: the sum up to an instruction is its count.
+/// Differences from the previous instruction's counts: the sum of the differences up to an instruction is the
+/// instruction's count.
 #[derive(Debug, Clone, Copy, Default)]
 struct Executed {
     warps: u64,
@@ -106,7 +107,7 @@ struct Traffic {
 #[derive(Debug, Clone, Copy, Default)]
 struct SharedTraffic {
     wavefronts: u64,
-    /// The part of `wavefronts` that `ldmatrix` and `stmatrix` cause.
+    /// The number of those `wavefronts` that `ldmatrix` and `stmatrix` cause.
     of_matrices: u64,
     ideal: u64,
 }
@@ -203,9 +204,9 @@ impl Counters {
         })
     }
 
-    /// Returns the words that each wavefront of an access to shared memory transfers, in order. Their number is the
-    /// number of wavefronts that this access adds to the metrics. A bank serves its words in the order of the lanes,
-    /// because the hardware's order is not known.
+    /// Returns the words that each wavefront of an access to shared memory transfers, in order. The number of entries
+    /// is the number of wavefronts that this access adds to the metrics. The hardware's order within a bank is not
+    /// known; here, each bank serves its words in lane order.
     pub fn wavefronts(&self, site: Site, access: &Access<'_>) -> Vec<Vec<BankWord>> {
         traffic::wavefronts(access, self.program.is_counting_atomic(site))
     }
@@ -218,7 +219,8 @@ impl Counters {
         self.totals_of(self.events, |_| true)
     }
 
-    /// Returns the sums over the counted instructions. `events` contains the sums that are already known.
+    /// Returns the totals over the instructions for which `is_counted` is true. `events` contains the sums that are
+    /// already known.
     fn totals_of(&self, events: Events, is_counted: impl Fn(Site) -> bool) -> Totals {
         let mut totals = Totals { events, ..Totals::default() };
         for (function, (func, base)) in self.program.functions.iter().zip(self.bases.iter()).enumerate() {

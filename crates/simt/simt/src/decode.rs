@@ -1,10 +1,10 @@
 //! Decoding: translates an instruction of the syntax tree into the operation that the simulator runs.
 //!
-//! First an instruction is compared with the [forms] that `ptxas` accepts. So a decoder can rely on the number, kinds
-//! and types of the operands, and on the order of the modifiers. The opcode's [class](simt_isa::class) selects the
-//! decoder. A decoder matches the modifiers, usually with a table, and rejects unsupported modifiers. It turns the
-//! operands into registers with the [`Context`] of the function. Branches and calls are not decoded here: their
-//! operands are labels and functions, which only the lowering of a whole function can resolve.
+//! An instruction is first compared with the [forms] that `ptxas` accepts. A decoder can therefore rely on the number,
+//! kinds and types of the operands, and on the order of the modifiers. The opcode's [class](simt_isa::class) selects
+//! the decoder. A decoder matches the modifiers, usually with a table, and rejects unsupported modifiers. The decoder
+//! turns the operands into registers with the [`Context`] of the function. Branches and calls are not decoded here:
+//! their operands are labels and functions, which only the lowering of a whole function can resolve.
 
 mod address;
 mod asynchronous;
@@ -77,7 +77,8 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     }
 }
 
-/// Returns the kind of an opcode that has no form, if the simulator supports no instruction of this kind.
+/// For an opcode without a form, returns the kind of instruction, if the simulator does not support any instruction of
+/// this kind.
 pub fn kind_of(opcode: &str) -> Option<&'static str> {
     let words: Vec<&str> = opcode.split('.').collect();
     Some(match words[..] {

@@ -22,7 +22,7 @@ pub fn demangled(name: &str) -> String {
     with_options(name, DemangleOptions::new().no_return_type())
 }
 
-/// Returns the demangled name, with the parts that `options` select.
+/// Returns the demangled name, formatted with `options`.
 pub(crate) fn with_options(name: &str, options: DemangleOptions) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");

@@ -1,4 +1,4 @@
-//! The error of lowering a kernel to code for the simulator.
+//! The error that lowering a kernel to code for the simulator returns.
 
 use ptx::ast::At;
 
@@ -27,8 +27,8 @@ impl LowerError {
     }
 }
 
-/// Implements `Debug` with the text of `Display`, because `unwrap`, and `?` in `main` or in a test, show the `Debug`
-/// form to users.
+/// Implements `Debug` with the text of `Display`, because users see the `Debug` form when `unwrap` fails, or when `?`
+/// returns from `main` or a test.
 macro_rules! debug_like_display {
     ($error:ty) => {
         impl std::fmt::Debug for $error {

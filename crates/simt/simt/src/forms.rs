@@ -6,14 +6,14 @@ use crate::Module;
 pub use crate::decode::kind_of;
 pub use sample::sample;
 
-/// Returns which of these instructions the simulator supports for `sm_90a`. Each instruction is placed in a kernel with
-/// these declarations, in a module that also has a function `f`.
+/// Returns, for each of these instructions, whether the simulator supports it for `sm_90a`. Each instruction is placed
+/// in a kernel with these declarations, in a module that also contains a function `f`.
 pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
     are_run_for("sm_90a", declarations, instructions)
 }
 
-/// Returns which of these instructions the simulator supports for `target`. `target` may list several targets,
-/// separated by commas, if the instructions need different ones.
+/// Returns, for each of these instructions, whether the simulator supports it for `target`. `target` may list several
+/// targets, separated by commas, if the instructions need different targets.
 pub fn are_run_for(target: &str, declarations: &str, instructions: &[String]) -> Vec<bool> {
     let (major, minor) = ptx::version::NEWEST;
     let mut text = format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
@@ -21,7 +21,7 @@ pub fn are_run_for(target: &str, declarations: &str, instructions: &[String]) ->
         text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
     }
     let Ok(module) = Module::from_ptx(text) else {
-        // An instruction that is not valid PTX must not affect the results of the others.
+        // An instruction that is not valid PTX must not affect the results of the other instructions.
         return match instructions {
             [_] => vec![false],
             several => {

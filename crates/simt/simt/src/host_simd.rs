@@ -1,9 +1,9 @@
 //! The hot parts of the simulator, compiled once for any CPU and once for CPUs with AVX2: instructions on registers,
 //! loads and stores, matrix products, and the counting of memory traffic.
 //!
-//! The bodies of these functions are `#[inline(always)]` functions in other modules. They are inlined into the
-//! functions of this module, which are compiled with the features of the instruction set. None of them depends on the
-//! observer of a launch, so they are compiled with this crate rather than with its users.
+//! The bodies of these functions are `#[inline(always)]` functions in other modules. The bodies are inlined into the
+//! functions of this module, which are compiled with the features of the instruction set. None of these functions
+//! depends on the observer of a launch, so they are compiled with this crate rather than with the crates that use it.
 
 use std::sync::LazyLock;
 
@@ -17,34 +17,34 @@ use crate::regs::{ALL, Lanes64, Regs};
 use crate::traffic::{self, Banks, Global, Shared};
 use crate::vectors::Portable;
 
-/// Runs instructions from the start of `code` up to the first instruction of another kind. Returns the number of
-/// executed instructions.
+/// Runs register-only instructions from the start of `code`, and stops at the first instruction of any other kind.
+/// Returns the number of executed instructions.
 type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
 
-/// Runs a load or a store on the lanes of a nonempty mask. Stores the addresses for the observer, or a fault in
-/// [`Env`].
+/// Runs a load or a store on the lanes of a nonempty mask. Stores the addresses for the observer or, if the access
+/// faults, the fault in [`Env`].
 type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> PackedOutcome;
 
-/// Runs instructions on registers, loads and stores. Calls a function with each access and the number of instructions
+/// Runs register-only instructions, loads and stores. Calls a function with each access and the number of instructions
 /// executed before it.
 type RunAccesses = fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64, &mut dyn FnMut(usize, &Access<'_>)) -> usize;
 
 /// The functions compiled for one instruction set of the host.
 #[derive(Debug)]
 pub(crate) struct HostSimd {
-    /// Runs instructions on registers.
+    /// Runs register-only instructions.
     pub(crate) run_alu: Run,
-    /// Runs instructions on registers, loads and stores, and returns the number of executed instructions. Stops before
+    /// Runs register-only instructions, loads and stores, and returns the number of executed instructions. Stops before
     /// any other instruction, and before a load or store that faults or whose addresses are in several state spaces.
     pub(crate) run_unobserved: fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64) -> usize,
-    /// Like `run_unobserved`, and calls a function with each access.
+    /// Does the same as `run_unobserved`, and also calls a function with each access.
     pub(crate) run_accesses: RunAccesses,
     pub(crate) load: Transfer<Load>,
     pub(crate) store: Transfer<Store>,
     /// Computes the cost of a load or store in global memory from the bytes per lane, the lane mask, and the addresses.
     pub(crate) global_traffic: fn(u32, u32, &Lanes64) -> Global,
-    /// Computes the cost of an access to shared memory. The first argument is whether the access is a store; the others
-    /// are the same as for global memory.
+    /// Computes the cost of an access to shared memory. The first argument tells whether the access is a store; the
+    /// remaining arguments are the same as for global memory.
     pub(crate) shared_traffic: fn(bool, u32, u32, &Lanes64, &mut Banks) -> Shared,
     pub(crate) add_product: AddProduct,
 }
@@ -194,7 +194,7 @@ version!(portable, Portable);
 #[cfg(target_arch = "x86_64")]
 version!(with_avx2, crate::vectors::Avx2::new(), #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]);
 
-/// Returns the versions that this CPU can run, the best one last.
+/// Returns the versions that this CPU can run; the best version is last.
 pub(crate) fn versions() -> &'static [HostSimd] {
     static VERSIONS: LazyLock<Vec<HostSimd>> = LazyLock::new(|| {
         #[allow(unused_mut, reason = "other CPUs have only this version")]
@@ -217,25 +217,25 @@ pub(crate) fn versions() -> &'static [HostSimd] {
             && is_x86_feature_detected!("popcnt")
         {
             versions.push(HostSimd {
-                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                 run_alu: |code, regs, mask| unsafe { with_avx2::run_alu(code, regs, mask) },
-                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                 run_unobserved: |code, env, mask, at| unsafe { with_avx2::run_unobserved(code, env, mask, at) },
                 run_accesses: |code, env, mask, at, observe| {
-                    // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                    // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                     unsafe { with_avx2::run_accesses(code, env, mask, at, observe) }
                 },
-                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                 load: |op, env, mask, at| unsafe { with_avx2::load(op, env, mask, at) },
-                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                 store: |op, env, mask, at| unsafe { with_avx2::store(op, env, mask, at) },
-                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                 global_traffic: |bytes, mask, at| unsafe { with_avx2::global(bytes, mask, at) },
                 shared_traffic: |store, bytes, mask, at, banks| {
-                    // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                    // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                     unsafe { with_avx2::shared(store, bytes, mask, at, banks) }
                 },
-                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
+                // SAFETY: the `is_x86_feature_detected!` checks above confirmed all target features of `with_avx2`.
                 add_product: |product, a, b, c, chosen| unsafe { with_avx2::add_product(product, a, b, c, chosen) },
             });
         }
@@ -260,7 +260,8 @@ impl HostSimd {
     ///
     /// # Errors
     /// Returns an [`AccessFault`] when a lane's address is misaligned or out of bounds, or when a lane writes to a
-    /// read-only state space. It is the fault of the lowest such lane. In that case, no lane has accessed memory.
+    /// read-only state space. The returned fault is that of the lowest such lane. If there is a fault, no lane has
+    /// accessed memory.
     #[inline(always)]
     pub(crate) fn run_memory(
         &self,

@@ -12,11 +12,13 @@ use ptx::opcode::type_bytes;
 
 pub(crate) use module::ModuleMemory;
 
-/// The size of constant memory: one of the hardware's banks (CUDA C++ Programming Guide, "Technical Specifications").
+/// The size in bytes of constant memory, which is one bank of the hardware (CUDA C++ Programming Guide, "Technical
+/// Specifications").
 pub(crate) const MAX_CONSTANT: u32 = 64 * 1024;
-/// The maximum static shared memory of a block (CUDA C++ Programming Guide, "Technical Specifications").
+/// The maximum size in bytes of a block's static shared memory (CUDA C++ Programming Guide, "Technical
+/// Specifications").
 const MAX_SHARED: u32 = 48 * 1024;
-/// The maximum size of a variable in global memory in the simulator.
+/// The maximum size in bytes that the simulator allows for a variable in global memory.
 const MAX_GLOBAL: u64 = 1 << 32;
 
 /// The size and alignment of a variable.
@@ -82,7 +84,7 @@ pub(crate) enum Location {
     Shared(u32),
     /// Dynamic shared memory, which follows the static shared memory.
     DynamicShared,
-    /// Number of a module variable in global or constant memory.
+    /// The number of a module variable in global or constant memory.
     Global(u32),
     /// Offset in constant memory.
     Constant(u32),
@@ -163,7 +165,7 @@ impl<'m> Variables<'m> {
     }
 
     /// Returns the location of a variable in global or constant memory. Marks the variable as reachable from the
-    /// kernel, together with all variables whose addresses its initial value contains.
+    /// kernel, and also all variables whose addresses the initial value contains.
     fn reach(&mut self, number: u32) -> Result<Location, LowerError> {
         let mut next = vec![number];
         while let Some(number) = next.pop() {

@@ -4,7 +4,7 @@
 //!
 //! A kernel passes through these modules. Each module uses only the ones listed before it:
 //!
-//! - The separate crate [`ptx`] parses the text into a syntax tree and knows PTX's opcodes.
+//! - The separate crate [`ptx`] parses the text into a syntax tree and defines PTX's opcodes.
 //! - [`regs`], [`alu`], [`warp`] and [`memory`] define the operations on registers and memory, and execute them.
 //!   `vectors` examines the addresses of a warp's lanes, and `traffic` computes the cost of an access.
 //! - [`code`] is the form that a kernel is lowered to: a sequence of instructions over numbered registers. Each
@@ -17,8 +17,8 @@
 //!   sanitizers) and `simt-timing` provide others.
 //!
 //! This crate must not depend on Ladder's concepts (ladders, rungs, problems), on real GPUs and their drivers, or on a
-//! GPU's number of multiprocessors or bandwidth. The crate measures kernels. A device model in another crate combines
-//! these measurements with the GPU's numbers.
+//! GPU's specifications, such as its number of multiprocessors or its bandwidth. The crate measures kernels. A device
+//! model in another crate combines these measurements with the specifications of a GPU.
 
 pub mod alu;
 pub mod code;

@@ -1,5 +1,5 @@
 //! Lowers the syntax tree to code: names become register numbers and addresses, and labels become program counters.
-//! Each branch gets the program counter where its diverged lanes reconverge.
+//! Each branch is annotated with the program counter at which its diverged lanes reconverge.
 //!
 //! A kernel is lowered together with all functions reachable from it, because shared variables get their addresses per
 //! kernel.
@@ -19,15 +19,17 @@ pub use crate::error::LowerError;
 use crate::layout::{ModuleMemory, Variables, layout};
 pub use declarations::check;
 
-/// The maximum size of a kernel's parameters in bytes, and the maximum before PTX 8.1 (PTX ISA §5.1.6.1).
+/// The maximum sizes in bytes of a kernel's parameters: the first since PTX 8.1, the second before PTX 8.1 (PTX ISA
+/// §5.1.6.1).
 const MAX_PARAM: u32 = 32764;
 const MAX_PARAM_BEFORE_8_1: u32 = 4352;
 
 /// A lowered module.
 pub struct Lowered {
-    /// The kernels, in the order of the text: the name, and the program or the reason why the kernel is rejected.
+    /// The kernels in the order of the text: each kernel's name, and its program or the reason why the kernel is
+    /// rejected.
     pub kernels: Vec<(String, Result<Program, LowerError>)>,
-    /// The variables in global and constant memory, by number; an error if no kernel can use the variable.
+    /// The variables in global and constant memory, by number; an error for a variable that kernels cannot use.
     pub variables: Vec<Result<ModuleVariable, LowerError>>,
 }
 
@@ -46,7 +48,7 @@ fn entries<'m>(module: &'m Module<'m>) -> impl Iterator<Item = &'m Function<'m>>
     module.functions.iter().filter(|function| function.entry && function.body.is_some())
 }
 
-/// Lowers the kernel `entry` and all functions that it calls. `address_taken` are the functions whose address the
+/// Lowers the kernel `entry` and all functions that it calls. `address_taken` lists the functions whose address the
 /// module takes.
 fn kernel(
     module: &Module<'_>,
@@ -61,7 +63,7 @@ fn kernel(
         functions: Functions { module, order: Vec::new(), numbers: HashMap::new() },
         variables: Variables::new(memory),
     };
-    // Functions are numbered when a call to them is found, so lowering a function may add more.
+    // Functions are numbered when a call to them is found, so lowering a function may add more functions.
     lowering.functions.number(entry.name, entry.at)?;
     let mut next = 0;
     loop {
@@ -91,7 +93,7 @@ fn kernel(
     };
     if !lowering.pointers.is_empty() {
         program.targets = memory.functions.iter().map(target).collect();
-        // If a function has aliases, keep the name that has a number.
+        // If a function has aliases, keep the name to which a number is assigned.
         fn key(target: &Target) -> (u64, bool, &str) {
             (target.address, target.function.is_none(), &target.name)
         }

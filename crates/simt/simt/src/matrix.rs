@@ -1,8 +1,8 @@
 //! Tensor cores: instructions that the lanes of a warp execute together on matrices, in registers and in memory (PTX
 //! ISA §9.7.14, §9.7.15).
 //!
-//! Each instruction is a function of registers and memory, executed when it is issued. In a warp group, each warp
-//! computes the rows that it holds.
+//! Each instruction is executed completely when it is issued. In a warp group, each warp computes the rows that it
+//! holds.
 
 pub(crate) mod layout;
 pub(crate) mod memory;
@@ -40,7 +40,7 @@ pub enum Matrix {
     Transpose(Transpose),
     /// `wgmma.commit_group`, `wait_group`: no operation, because products are computed immediately.
     Group(AsyncGroup),
-    /// `wgmma.fence`: no operation, for the same reason.
+    /// `wgmma.fence`: no operation, because products are computed immediately.
     Nothing,
 }
 

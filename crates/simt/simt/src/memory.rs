@@ -74,21 +74,21 @@ pub struct Env<'a, 'm> {
     pub recent: &'a mut Recent<'m>,
     /// The other blocks of the cluster, and its operations in flight.
     pub cluster: &'a mut Cluster,
-    /// The fault of the last access that faulted.
+    /// The fault of the most recent access that faulted.
     pub(crate) fault: Option<AccessFault>,
 }
 
 /// The parts of device memory that were accessed recently.
 #[derive(Debug)]
 pub struct Recent<'m> {
-    /// The two most recently found allocations, to avoid a search.
+    /// The two most recently found allocations; an access to one of them needs no search.
     found: [Option<&'m Allocation>; 2],
-    /// For each slot, the address that an instruction accessed last. The memory address of the decoded instruction
-    /// selects the slot.
+    /// For each slot, the last address that an instruction of this slot accessed. The host address of the decoded
+    /// instruction selects the slot.
     at: [u64; PLACES],
 }
 
-/// The number of slots for instructions. Two instructions that share a slot only cause useless prefetches.
+/// The number of slots for instructions. If two instructions share a slot, the only effect is useless prefetches.
 const PLACES: usize = 64;
 
 impl Default for Recent<'_> {
@@ -116,7 +116,7 @@ pub struct AccessFault {
     pub align: u32,
     /// Whether the access is a write.
     pub write: bool,
-    /// The reason.
+    /// The reason why the access is invalid.
     pub what: AccessProblem,
     /// The space that contains the address.
     pub space: Space,
@@ -149,14 +149,15 @@ impl AccessFault {
         Self { lane, address, bytes, align: bytes, write, what, space, offset: address, space_bytes }
     }
 
-    /// Returns the fault for an instruction whose addresses are `window` bytes above the offsets in the space.
+    /// Returns the fault as reported for an instruction whose addresses are `window` bytes above the offsets in the
+    /// space.
     pub(crate) fn shifted(mut self, window: u64) -> Self {
         self.address = self.address.wrapping_add(window);
         self
     }
 
-    /// Describes where the access is in its space, for example `16 bytes past the end of the block's shared memory of
-    /// 4096 bytes`. Returns `None` for global memory, because that description depends on the allocations.
+    /// Describes the position of the access in its space, for example `16 bytes past the end of the block's shared
+    /// memory of 4096 bytes`. Returns `None` for global memory, because that description depends on the allocations.
     pub fn near(&self) -> Option<String> {
         if self.what.words().is_some() {
             return Some(String::new());
@@ -207,17 +208,18 @@ pub enum AccessProblem {
     OutOfBounds,
     /// The access writes, but the space is read-only.
     ReadOnly,
-    /// The access is atomic, but only global and shared memory support atomic operations (PTX ISA §9.7.13.5).
+    /// The access is atomic, but its space is neither global nor shared memory, the only spaces that support atomics
+    /// (PTX ISA §9.7.13.5).
     NotAtomic,
-    /// Threads violate the synchronization that the operation requires: a violation of an mbarrier's rules, or an
-    /// access to memory of a block that has exited. The text describes it.
+    /// Threads violate the synchronization that the operation requires: they break an mbarrier's rules, or access
+    /// memory of a block that has exited. The text describes the violation.
     Synchronization(String),
     /// Any other problem, in words. For a texture or surface, the address is the handle.
     Other(String),
 }
 
 impl AccessProblem {
-    /// Returns the description of the problem, if the problem carries one.
+    /// Returns the description of the problem, if it has one.
     pub fn words(&self) -> Option<&str> {
         match self {
             Self::Synchronization(words) | Self::Other(words) => Some(words),
@@ -293,19 +295,19 @@ pub enum Memory {
     MapEdit(Box<MapEdit>),
     /// `membar`, `fence`
     Fence(Scope, FenceKind),
-    /// `cvta`, `isspacep` and other computations with addresses, which access no memory.
+    /// `cvta`, `isspacep` and other computations with addresses, which do not access memory.
     Address(AddressOp),
     /// `tex`, `suld` and other accesses to textures and surfaces.
     Texture(Box<Texture>),
 }
 
-/// The bytes of the destination of a skipped load. As a 16-, 32- or 64-bit floating-point number, the value is a NaN;
-/// as a signed integer, it is negative.
+/// The bytes of the destination of a skipped load. Interpreted as a 16-, 32- or 64-bit floating-point number, the value
+/// is a NaN; interpreted as a signed integer, it is negative.
 pub const POISON: u64 = 0xfff4_fff4_fff4_fff4;
 
 impl Memory {
-    /// Returns whether lanes with an invalid access may be skipped. A thread that waits for a skipped asynchronous
-    /// operation would wait forever, except for `cp.async`.
+    /// Returns whether lanes with an invalid access may be skipped. A thread would wait forever for a skipped
+    /// asynchronous operation, unless the operation is `cp.async`.
     pub(crate) fn may_be_skipped(&self) -> bool {
         matches!(self, Memory::Load(_) | Memory::Store(_) | Memory::Atomic(_) | Memory::AsyncCopy(_))
     }
@@ -370,7 +372,8 @@ impl Memory {
     ///
     /// # Errors
     /// Returns an [`AccessFault`] when a lane's address is misaligned or out of bounds, or when a lane writes to a
-    /// read-only space. The fault is that of the lowest such lane, and no lane has accessed memory.
+    /// read-only space. The returned fault is that of the lowest such lane; if there is a fault, no lane has accessed
+    /// memory.
     #[inline(never)]
     pub(crate) fn execute_slow_path(
         &self,

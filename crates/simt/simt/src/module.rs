@@ -35,7 +35,7 @@ pub enum LoadError {
         entry: String,
         /// The reason and its position in the text.
         error: ParseError,
-        /// The origin of the instruction in the source: file, line and column.
+        /// The instruction's source position: file, line and column.
         origin: Option<Box<((String, u32), u32)>>,
         /// Whether the PTX is valid, but not supported by the simulator.
         is_valid: bool,
@@ -48,7 +48,7 @@ pub enum LoadError {
         /// The names of the module's kernels.
         known: Vec<String>,
     },
-    /// The name is a short form of several kernels' names.
+    /// The name is a short form that matches several kernels.
     #[error("`{name}` is ambiguous; write one of {}", .meant.join(", "))]
     AmbiguousKernel {
         /// The requested name.
@@ -93,7 +93,7 @@ impl Function {
         self.program.variables.iter().filter_map(|number| self.module.variables[*number as usize].as_ref())
     }
 
-    /// Returns the text of the module from the opcode of an instruction on.
+    /// Returns the part of the module's text that starts at the opcode of an instruction.
     ///
     /// # Panics
     /// Panics when the kernel's program does not contain the instruction.
@@ -128,7 +128,7 @@ pub(crate) struct Text {
 }
 
 impl Text {
-    /// Returns the address and size of each variable, given the variables' addresses.
+    /// Returns the address and size of each variable, given the addresses of all variables.
     pub(crate) fn places(&self, addresses: &[u64]) -> impl Iterator<Item = (u64, u64)> {
         let placed = self.variables.iter().zip(addresses);
         placed.filter_map(|(variable, address)| (*address != 0).then_some((*address, variable.as_ref()?.bytes)))
@@ -176,8 +176,8 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadError::Parse`] when the text is not PTX, or when a declaration is duplicated or uses something
-    /// that does not exist. Returns [`LoadError::AddressSize`] when the module uses 32-bit addresses. For kernels that
+    /// Returns [`LoadError::Parse`] when the text is not PTX, or when a declaration is duplicated or refers to
+    /// something undeclared. Returns [`LoadError::AddressSize`] when the module uses 32-bit addresses. For kernels that
     /// the simulator does not support, [`Module::function`] reports the error.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self, LoadError> {
         let ptx = ptx.into();
@@ -219,17 +219,17 @@ impl Module {
         self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// Returns the module's variables in global and constant memory. Those declared in functions follow those at module
-    /// scope.
+    /// Returns the module's variables in global and constant memory. The variables declared in functions follow the
+    /// variables at module scope.
     pub fn variables(&self) -> impl Iterator<Item = &ModuleVariable> + Clone {
         self.text.variables.iter().flatten()
     }
 
-    /// Returns a kernel by name. The name may be the name in the text, the demangled name, or a part of the demangled
+    /// Returns a kernel by name. `name` may be the name in the text, the demangled name, or a part of the demangled
     /// name that identifies the kernel. `saxpy` and `saxpy(int, float, float*, float*)` both find `_Z5saxpyifPfS_`.
     ///
-    /// If the function is launched directly, its variables have their initial values at each launch. The variables of
-    /// an [`Instance`](crate::Instance) keep their values between launches.
+    /// If the function is launched directly, its variables start each launch with their initial values. The variables
+    /// of an [`Instance`](crate::Instance) keep their values between launches.
     ///
     /// ```
     /// let module = simt::Module::from_ptx(
@@ -253,7 +253,7 @@ impl Module {
     /// Returns [`LoadError::NoSuchKernel`] when the module has no kernel with this name, and
     /// [`LoadError::AmbiguousKernel`] when the name is a part of several names. Returns [`LoadError::Refused`] when the
     /// kernel is not valid PTX or can reach an instruction that the simulator does not support; the error names the
-    /// first one.
+    /// first such instruction.
     pub fn function(&self, name: &str) -> Result<Function, LoadError> {
         let number = names::find(self.kernels(), name).map_err(|meant| {
             let name = name.to_owned();

@@ -1,8 +1,8 @@
 //! Observers of a launch: counters, sanitizers and traces.
 //!
 //! The simulator is generic over the observer of a launch. The default observer, `()`, requests no calls, so the
-//! compiler removes the calls. Where speed does not matter, a [`DynObserver`] can be used as an observer in a
-//! [`Boxed`].
+//! compiler removes the calls. If speed does not matter, wrap a [`DynObserver`] in a [`Boxed`] to use it as an
+//! observer.
 //!
 //! For an example, see the crate `simt-coalescing`, which implements a check in about a hundred lines.
 
@@ -11,19 +11,19 @@
 macro_rules! every_event {
     ($make:ident) => {
         $make! {
-            /// A warp starts its turn: the following calls concern this warp, until the next turn.
+            /// A warp starts its turn: the following calls concern this warp, until the next call of this method.
             turn(warp_id: WarpId);
             /// `count` consecutive instructions from `first` on were executed with these lanes active. Lanes that an
-            /// instruction's guard disables count as active. The calls of [`access`](Observer::access) for these
-            /// instructions may precede this call.
+            /// instruction's guard disables count as active. The simulator may call [`access`](Observer::access) for
+            /// these instructions before this method.
             executed(first: Site, count: u32, active: u32);
             /// The lanes of `active` executed a branch; the lanes of `taken` jump. For an indexed branch, `taken` is
-            /// one of the groups that jump to the same target; if there is only one group, `taken` is all lanes.
+            /// one group of lanes that jump to the same target; this group is all lanes if they have one target.
             branch(site: Site, active: u32, taken: u32);
             /// A memory instruction was executed.
             access(site: Site, warp_id: WarpId, access: &Access<'_>);
-            /// A memory instruction was executed, and `places` returns the memory that it accessed; only with
-            /// [`Requests::PLACES`].
+            /// A memory instruction was executed, and `places` finds the memory that the instruction accessed; only
+            /// with [`Requests::PLACES`].
             located(site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>);
             /// An instruction is about to be executed; only with [`Requests::STEPS`].
             step(step: &Step<'_>);
@@ -33,11 +33,11 @@ macro_rules! every_event {
             released(block: u64, id: u32);
             /// Lanes of a warp met at an instruction with a `membermask`, such as `bar.warp.sync` or `shfl.sync`.
             synchronized(site: Site, warp_id: WarpId, lanes: u32);
-            /// Lanes of a warp waited for each other at `bar.warp.sync`, which also orders memory. If they reached
-            /// different instructions, there is a call for each of these instructions, in direct succession and with
-            /// the same lanes.
+            /// Lanes of a warp waited for each other at `bar.warp.sync`, which also orders memory accesses. If the
+            /// lanes reached different `bar.warp.sync` instructions, this method is called for each instruction, in
+            /// direct succession and with the same lanes.
             warp_barrier(site: Site, warp_id: WarpId, lanes: u32);
-            /// Lanes of a warp arrived at the cluster's barrier, or wait for it.
+            /// Lanes of a warp arrived at the cluster's barrier or, if `waits` is true, wait at it.
             cluster_barrier(site: Site, warp_id: WarpId, lanes: u32, waits: bool);
             /// All threads have arrived at the barrier of a block's cluster.
             cluster_released(block: u64);
@@ -66,10 +66,10 @@ macro_rules! every_event {
             block(block: u64, warps: u32, threads: u32);
             /// `malloc` returned this device memory to a thread. The memory may have belonged to another thread before.
             given(address: u64, bytes: u64);
-            /// Zeroed device memory was allocated, by the host through [`Observed`](crate::run::Observed) or for a
-            /// variable.
+            /// Zeroed device memory was allocated for a variable, or by the host through
+            /// [`Observed`](crate::run::Observed).
             allocated(address: u64, bytes: u64);
-            /// The host copied to or filled device memory, or a variable received its initial value.
+            /// The host copied data to device memory or filled it, or a variable received its initial value.
             written(address: u64, bytes: u64);
             /// The host read device memory.
             read(address: u64, bytes: u64);
@@ -79,7 +79,8 @@ macro_rules! every_event {
     };
 }
 
-/// Defines each event of [`every_event`](crate::every_event) as a method that does nothing: the defaults of a trait.
+/// Defines each event of [`every_event`](crate::every_event) as a method that does nothing, for the default methods of
+/// a trait.
 #[macro_export]
 macro_rules! nothing {
     ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
@@ -145,13 +146,13 @@ pub struct Access<'a> {
     pub bytes: u32,
     /// The active lanes.
     pub mask: u32,
-    /// The rank of the block whose shared memory is accessed; `None` for that of the executing block.
+    /// The rank of the block whose shared memory is accessed; `None` for the executing block.
     pub rank: Option<u32>,
     /// The comparison of the stored values, if the observer requests it ([`values`](Observer::values)).
     pub stored: StoredValues,
     /// The addresses of the active lanes: generic addresses for global memory, offsets for other spaces.
     pub addresses: &'a [u64; 32],
-    /// The patterns of the addresses in the two halves of a warp, if all lanes are active and the simulator knows the
+    /// The patterns of the addresses in the two halves of the warp, if all lanes are active and the simulator knows the
     /// patterns.
     pub patterns: Option<[Pattern; 2]>,
 }
@@ -174,7 +175,7 @@ pub struct Step<'a> {
     pub warp_id: WarpId,
     /// The active lanes.
     pub active: u32,
-    /// The active lanes for which the guard is true, and which execute the instruction.
+    /// The active lanes for which the guard is true; these lanes execute the instruction.
     pub lanes: u32,
     /// The registers of the function, with the values that the instruction reads.
     pub registers: Registers<'a>,
@@ -183,15 +184,15 @@ pub struct Step<'a> {
     /// the destination and the source. [`Registers::name`] returns `None` for a register that holds the address of a
     /// variable.
     pub addresses: Vec<Reg>,
-    /// The place of the function's frame in the warp's registers and local memory.
+    /// The position of the function's frame in the warp's registers and local memory.
     pub frame: FramePlace,
     /// The bytes of the block's shared memory.
     pub shared: &'a [u8],
     pub(crate) paths: Paths<'a>,
 }
 
-/// The registers that the instruction reads and writes. With them, an observer can track metadata of each value, such
-/// as the allocation that a pointer belongs to, and compare it with the [`Access`] that follows.
+/// The registers that the instruction reads and writes. With this information, an observer can track metadata of each
+/// value, such as the allocation that a pointer belongs to, and compare the metadata with the [`Access`] that follows.
 impl<'a> Step<'a> {
     /// Returns the registers that the instruction reads, including its guard, the carry flag, and registers that hold
     /// an immediate or a special register.
@@ -206,7 +207,7 @@ impl<'a> Step<'a> {
         self.operands.writes
     }
 
-    /// Appends the entries of the warp's reconvergence stack, the lowest first. The last entry is executed.
+    /// Appends the entries of the warp's reconvergence stack, the lowest first. The warp executes the last entry.
     pub fn stack(&self, entries: &mut Vec<Path>) {
         (self.paths.0)(entries);
     }
@@ -225,11 +226,11 @@ pub struct BarrierArrival {
     pub count: Option<u32>,
     /// The lanes that arrive.
     pub lanes: u32,
-    /// Whether the lanes wait: `bar.arrive` does not.
+    /// Whether the lanes wait at the barrier: false for `bar.arrive`.
     pub waits: bool,
 }
 
-/// The threads that a fence orders memory accesses for (PTX ISA, "Scope").
+/// The set of threads for which an access or a fence orders memory accesses (PTX ISA, "Scope").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum Scope {
@@ -239,12 +240,12 @@ pub enum Scope {
     Sys,
 }
 
-/// The ordering of other accesses of the thread by an access or a fence (PTX ISA, "Operation types").
+/// How an access or a fence orders the thread's other accesses (PTX ISA, "Operation types").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum Semantics {
     Weak,
-    /// As `Relaxed`, among all threads of the system.
+    /// Like `Relaxed`, among all threads of the system.
     Volatile,
     Relaxed,
     // `Order::releases` and `Order::acquires` each check two adjacent variants, so that one comparison suffices.
@@ -266,7 +267,7 @@ impl Order {
     /// The order of plain accesses.
     pub const WEAK: Self = Self { semantics: Semantics::Weak, scope: Scope::Cta };
 
-    /// Returns whether each value is accessed individually, because the access is not weak.
+    /// Returns whether the access is not weak, so each value is accessed individually.
     #[must_use]
     #[inline(always)]
     pub fn is_strong(self) -> bool {
@@ -299,7 +300,7 @@ pub enum FenceKind {
     MbarrierInit,
     /// `.proxy.async` and its variants
     ProxyAsync,
-    /// Another `.proxy`.
+    /// Any other `.proxy` fence.
     Proxy,
 }
 
@@ -312,8 +313,8 @@ pub enum Location {
     Global(u64),
 }
 
-/// An asynchronous operation of a lane, or a part of it: bytes that are read and written, except bytes in registers.
-/// Reads of `wgmma.mma_async` are attributed to lane 0.
+/// An asynchronous operation of a lane, or a part of such an operation: the memory that is read and written. Bytes in
+/// registers are excluded. Reads of `wgmma.mma_async` are attributed to lane 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issue {
     /// The lane.
@@ -345,21 +346,21 @@ pub enum AsyncGroup {
 /// Behavior that the PTX ISA leaves undefined, after which the simulator continues as a GPU does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistake {
-    /// A lane's `membermask` names another lane that also executes the instruction, but with another mask.
+    /// A lane's `membermask` names another lane that also executes the instruction, but with a different mask.
     DifferentMasks {
         /// The lane and its mask.
         lane: (u32, u32),
-        /// The lane that this mask names, and the mask of that lane.
+        /// The other lane and its mask.
         other: (u32, u32),
     },
     /// The `membermask` of the lanes does not name the lanes themselves.
     UnnamedLanes,
-    /// The `membermask` of the lanes names lanes that ended without executing the instruction, after they had passed
-    /// the point where they would have reconverged with these lanes.
+    /// The `membermask` of the executing lanes names lanes that ended without executing the instruction. The ended
+    /// lanes had already passed the point where they would have reconverged with the executing lanes.
     EndedLanes {
         /// The lanes that have ended.
         lanes: u32,
-        /// The place where a lane of the warp ended last.
+        /// The instruction at which a lane of the warp ended most recently.
         at: Site,
         /// The lane that ended there.
         lane: u32,
@@ -407,7 +408,7 @@ pub enum MbarrierUse {
     CopiesArrive,
     /// `test_wait`, `try_wait`
     Wait {
-        /// Whether the phase is over.
+        /// Whether the awaited phase is over.
         over: bool,
         /// Whether the instruction identifies the phase by its parity instead of by the state from an arrival.
         by_parity: bool,
@@ -453,21 +454,22 @@ pub struct WarpId {
 /// An observer of a launch. Each host thread has a separate observer; the observers are merged at the end in arbitrary
 /// order.
 pub trait Observer: Send + Sized {
-    /// What the observer requests of a launch.
+    /// The events that the observer requests.
     const REQUESTS: Requests = Requests::CALLS;
 
-    /// Returns whether [`Access::stored`] must be filled in.
+    /// Returns whether the simulator must fill in [`Access::stored`].
     fn values(&self) -> bool {
         false
     }
 
-    /// Returns whether [`step`](Self::step) must be called for the next instruction; only with [`Requests::STEPS`].
+    /// Returns whether the simulator must call [`step`](Self::step) for the next instruction; only with
+    /// [`Requests::STEPS`].
     fn steps(&self) -> bool {
         true
     }
 
-    /// Returns whether the observer records which bytes of device memory the launch writes. After a launch without such
-    /// an observer, all device memory counts as written.
+    /// Returns whether the observer records which bytes of device memory the launch writes. After a launch whose
+    /// observer does not record writes, all device memory counts as written.
     fn records_writes(&self) -> bool {
         false
     }
@@ -488,7 +490,7 @@ impl Observer for () {
     fn merge(&mut self, (): Self) {}
 }
 
-/// Methods that forward a call to both observers of a pair.
+/// Defines methods that forward a call to both observers of a pair.
 macro_rules! both {
     ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
         #[inline(always)]

@@ -7,8 +7,8 @@ use crate::regs::Reg;
 /// The registers and variables of one instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Operands<'a> {
-    /// The registers that the instruction reads. They include its guard, the carry flag, and the registers that hold
-    /// numbers and special registers.
+    /// The registers that the instruction reads. They include the guard, the carry flag, and the registers that hold
+    /// immediates and special registers.
     pub reads: &'a [Reg],
     /// The registers that the instruction writes, in operand order.
     pub writes: &'a [Reg],
@@ -32,7 +32,7 @@ pub struct VariableUse {
     pub bytes: Option<u64>,
 }
 
-/// The operands of the instruction that is currently being decoded.
+/// The operands found so far in the instruction that is being decoded.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) reads: Vec<Reg>,
@@ -51,7 +51,7 @@ pub(crate) struct FunctionOperands {
 }
 
 impl FunctionOperands {
-    /// Appends the operands of the next instruction, and clears `found`.
+    /// Appends the operands in `found` as those of the next instruction, and clears `found`.
     pub(crate) fn push(&mut self, found: &mut Found) {
         self.registers.append(&mut found.writes);
         let writes = self.registers.len() as u32;

@@ -21,7 +21,7 @@ pub struct Param {
     pub declared: Option<Declared>,
 }
 
-/// What a program knows about an argument.
+/// The properties of an argument that the calling program knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     /// The address of memory with elements of this type.
@@ -32,7 +32,8 @@ pub enum Argument {
     Zero(DataType),
 }
 
-/// The source's form if known, otherwise PTX's: `n: u32`, or `add_param_4` (.u32).
+/// Writes the declaration from the source if known (`n: u32`), otherwise the declaration from PTX: `add_param_4`
+/// (.u32).
 impl fmt::Display for Param {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.declared {
@@ -49,7 +50,7 @@ impl Param {
             Some(Declared { role: Role::Value(ty), .. }) => Some(ty.clone()),
             Some(Declared { role: Role::Length, .. }) => Some(DataType::named("usize")),
             Some(_) => None,
-            // PTX's `.s32` is Rust's `i32`. `.b32` is a number of any kind.
+            // PTX's `.s32` is Rust's `i32`. A `.b32` can hold a number of any type.
             None => Some(DataType::named(&self.ty.replace('s', "i"))),
         }
     }
@@ -58,8 +59,9 @@ impl Param {
 /// Checks that a kernel with these parameters accepts these arguments.
 ///
 /// # Errors
-/// Returns the reason as a message when the numbers of arguments and parameters differ. An argument is rejected when
-/// its size differs, when it is a float for an integer, or when it is a buffer for a number or the reverse.
+/// Returns the reason as a message when the numbers of arguments and parameters differ. Also returns a reason when the
+/// size of an argument differs from its parameter's, when the argument is a float but the parameter is an integer, or
+/// when only one of the two is a buffer.
 pub fn check(params: &[Param], arguments: &[Argument]) -> Result<(), String> {
     if params.len() != arguments.len() {
         return Err(format!("{} arguments for {} parameters{}", arguments.len(), params.len(), slices(params)));
@@ -113,7 +115,7 @@ pub fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
     }
 }
 
-/// Describes the slices of a kernel. Each slice takes two arguments.
+/// Describes the slice parameters of a kernel. A caller passes two arguments for each slice.
 fn slices(params: &[Param]) -> String {
     let is_slice = |declared: &&Declared| matches!(declared.role, Role::Slice(_));
     let declared = params.iter().filter_map(|param| param.declared.as_ref());

@@ -1,6 +1,6 @@
 //! Registers: their numbers in the three register files, and their values in a warp's lanes.
 
-/// A 32-bit register's number. Narrower values are in the low bits; the other bits are zero.
+/// A 32-bit register's number. A narrower value is in the low bits; the remaining bits are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct R32(pub u32);
 
@@ -32,10 +32,10 @@ impl Reg {
     }
 }
 
-/// A declaration of registers: `%p`, or `%r<9>`.
+/// A declaration of registers, such as `%p` or `%r<9>`.
 #[derive(Debug, Clone)]
 pub struct RegisterNames {
-    /// The name, or the part before the number.
+    /// The name; for numbered registers, the part before the number.
     pub name: String,
     /// The number of registers in `%r<9>`; `None` for a single register.
     pub count: Option<u32>,
@@ -89,7 +89,7 @@ pub struct Guard {
 
 /// The number of threads in a warp.
 pub const LANES: usize = 32;
-/// The number of lanes in half a warp: one row of a block that is 16 threads wide.
+/// The number of lanes in half a warp; in a block that is 16 threads wide, half a warp is one row.
 pub const HALF: usize = LANES / 2;
 /// The mask of all lanes.
 pub const ALL: u32 = u32::MAX;
@@ -112,8 +112,8 @@ pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 
 /// The registers of a frame.
 ///
-/// The register numbers come from lowering, which also counts the registers. So an index is always in bounds; a wrong
-/// index is a bug and panics.
+/// Lowering assigns the register numbers and also counts the registers, so an index is always in bounds. An index out
+/// of bounds is a bug and panics.
 pub struct Regs<'a> {
     /// The 32-bit registers.
     pub r32: &'a mut [Lanes32],
@@ -188,7 +188,7 @@ impl Regs<'_> {
         if mask == ALL {
             *to = *values;
         } else {
-            // Copy the values, so that they have to be in memory only on this path.
+            // Copy the values here, so that only this path needs them in memory.
             let copy = *values;
             merge32(to, mask, &copy);
         }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::demangle::demangled;
 
-/// A function that a thread was in when it faulted.
+/// A function that was on the call stack when a thread faulted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     /// The function's name in the source; `None` if the PTX does not contain the name.
@@ -13,13 +13,15 @@ pub struct Frame {
     pub place: Option<(String, u32)>,
     /// The column in that line, in bytes from 1; 0 if the PTX does not specify one.
     pub column: u32,
-    /// Whether the function was inlined into the function of the next frame. Otherwise that function calls it.
+    /// Whether the function was inlined into the function of the next frame. If not, the function of the next frame
+    /// calls it.
     pub inlined: bool,
     /// Whether the function is library code, so that the cause of the fault is more likely in a later frame.
     ///
-    /// The file decides this. Library files are those of Rust's library, of crates from a registry or repository, and
-    /// of `cuda_std`. A file below a directory `include` is also a library file, unless the kernel's file is next to
-    /// that directory. If the PTX contains only the end of a path, the file is library code too.
+    /// The function's file determines whether the function is library code. Library files are those of Rust's library,
+    /// of crates from a registry or repository, and of `cuda_std`. A file below a directory `include` is also a library
+    /// file, unless the kernel's file is below the parent directory but not below `include`. If the PTX contains only
+    /// the end of the file's path, the file also counts as library code.
     pub library: bool,
 }
 
@@ -60,9 +62,10 @@ pub(crate) fn mark_libraries(module: &ptx::ast::Module<'_>, frames: &mut [Frame]
     }
 }
 
-/// Returns the frame to look at: the innermost with a line that is not library code, or else the innermost.
+/// Returns the frame to look at: the innermost frame that has a line and is not library code. If there is no such
+/// frame, returns the innermost frame.
 pub(crate) fn origin(frames: &[Frame]) -> Option<&Frame> {
-    // Line 0 is code that the compiler combined from several lines.
+    // Line 0 marks code that the compiler combined from several lines.
     let has_line = |frame: &&Frame| frame.place.as_ref().is_some_and(|(_, line)| *line > 0);
     let lead = frames.iter().filter(has_line).find(|frame| !frame.library);
     lead.or_else(|| frames.iter().find(|frame| frame.place.is_some()))
@@ -75,7 +78,8 @@ pub fn library_frames(frames: &[Frame]) -> Vec<Frame> {
     inner_frames.filter(|frame| frame.library).cloned().collect()
 }
 
-/// Returns the source line to look at for a place in a text outside of a program: the file and line, and the column.
+/// Returns the source position to look at (file and line, and column) for a position in a text that was not lowered to
+/// a program.
 pub(crate) fn origin_at(module: &ptx::ast::Module<'_>, text: &str, at: ptx::ast::At) -> Option<((String, u32), u32)> {
     let function = module.functions.iter().find(|function| (function.span.start..function.span.end).contains(&at))?;
     let locs = function.statements().filter_map(|statement| match statement {

@@ -1,4 +1,4 @@
-//! The cost of an access of a warp: sectors of global and local memory, wavefronts of shared memory.
+//! The cost of a warp's access: sectors of global and local memory, and wavefronts of shared memory.
 //!
 //! NVIDIA documents the terms (sector, request, wavefront, bank) but not all of the rules. The rules here were fitted
 //! to Nsight Compute's counts on an H100 for 663 patterns of addresses and lanes, and reproduce each count exactly. The
@@ -11,11 +11,11 @@ use crate::vectors::{Pattern, Steps, Vectors};
 pub use wavefronts::BankWord;
 pub(crate) use wavefronts::wavefronts;
 
-/// The size in bytes of a sector, the unit of transfers of global memory.
+/// The size in bytes of a sector, the unit in which global memory is transferred.
 pub const SECTOR: u64 = 32;
 /// The number of banks of shared memory, each 4 bytes wide.
 const BANKS: usize = 32;
-/// The number of bytes that a wavefront of shared memory transfers.
+/// The maximum number of bytes that a wavefront of shared memory transfers.
 const WAVEFRONT: u32 = 4 * BANKS as u32;
 
 /// The cost of a warp's load or store of global memory.
@@ -49,8 +49,8 @@ fn consecutive(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> bool {
 /// Computes the cost of a load or store of `bytes` bytes by each lane of `mask`.
 #[inline(always)]
 pub(crate) fn global(vectors: impl Vectors, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
-    // Accesses are aligned to their size. So two of them access either the same bytes or disjoint bytes, and an access
-    // of at most 32 bytes does not cross a sector boundary.
+    // Accesses are aligned to their size. Two accesses therefore cover either the same bytes or disjoint bytes, and an
+    // access of at most 32 bytes does not cross a sector boundary.
     if mask == ALL
         && let Some((steps, lanes)) = ascent(vectors, addresses, SECTOR.trailing_zeros())
     {
@@ -62,7 +62,7 @@ pub(crate) fn global(vectors: impl Vectors, bytes: u32, mask: u32, addresses: &[
     scattered(bytes, mask, addresses)
 }
 
-/// The addresses of half a warp with a known pattern.
+/// The addresses of half a warp that has a known pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Span {
     /// The first and the last address.
@@ -121,8 +121,8 @@ pub(crate) fn shared_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LA
     }
 }
 
-/// Returns the steps between the addresses of a full warp if the addresses ascend from lane to lane, and the lanes that
-/// count: only half of the warp if both halves have the same addresses.
+/// Returns the steps between the addresses of a full warp, and the lanes that count, if the addresses ascend from lane
+/// to lane. If both halves have the same addresses, only the lanes of one half count.
 #[inline(always)]
 fn ascent(vectors: impl Vectors, addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
     const LOWER: u32 = (1 << HALF) - 1;
@@ -162,8 +162,8 @@ fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
     }
 }
 
-/// Returns the number of distinct sectors and addresses if the addresses ascend from lane to lane. In that case, an
-/// address is new if it differs from the previous one.
+/// Returns the number of distinct sectors and addresses if the addresses ascend from lane to lane. In ascending
+/// addresses, an address is new if it differs from the previous address.
 fn ascending(mask: u32, addresses: &[u64; LANES]) -> Option<(u64, u64)> {
     let mut before = *addresses.get(mask.trailing_zeros() as usize)?;
     let mut left = mask & (mask - 1);
@@ -197,8 +197,8 @@ pub(crate) fn atomic_sectors(mask: u32, addresses: &[u64; LANES]) -> u64 {
     passes.iter().sum()
 }
 
-/// Returns the requests and sectors of a load or store of local memory. Word w of the warp's 32 threads occupies 128
-/// consecutive bytes, and each word of a wider access is a separate request.
+/// Returns the requests and sectors of a load or store of local memory. For each w, the words w of the warp's 32
+/// threads occupy 128 consecutive bytes, and each word of a wider access is a separate request.
 pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u64) {
     let words = u64::from(bytes.div_ceil(4));
     let first = addresses[mask.trailing_zeros() as usize % LANES] / 4;
@@ -219,11 +219,11 @@ pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u6
 
 /// Computes the cost of a load (`store` is false) or store of shared memory.
 ///
-/// A wavefront transfers at most 128 bytes, one word from each bank; all lanes that request a word receive it. So lanes
-/// are served in groups of 32, in groups of 16 if each lane accesses 8 bytes, or in groups of 8 if each accesses 16
-/// bytes. Two adjacent groups of a load are served together if, in the whole warp, every active lane's neighbor across
-/// bit 0 of the lane number is inactive or has the same address. The same relation across bit 1 also suffices. Groups
-/// of a store are never served together.
+/// A wavefront transfers at most 128 bytes, one word from each bank; all lanes that request a word receive it. Lanes
+/// are therefore served in groups of 32, in groups of 16 if each lane accesses 8 bytes, or in groups of 8 if each lane
+/// accesses 16 bytes. Two adjacent groups of a load are served together if every active lane of the warp is paired: its
+/// neighbor across bit 0 of the lane number is inactive or has the same address. Pairs across bit 1 also suffice.
+/// Groups of a store are never served together.
 #[inline(always)]
 pub(crate) fn shared(
     vectors: impl Vectors,
@@ -248,7 +248,8 @@ pub(crate) fn shared(
     shared_by_words(store, bytes, mask, addresses, banks)
 }
 
-/// Returns the largest number of lanes of `mask` whose words are in one bank. Each lane has a separate word.
+/// Returns the largest number of lanes of `mask` whose words are in one bank. Lanes that access the same word are
+/// counted separately.
 fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
     let mut counts = [0u8; BANKS];
     for lane in lanes(mask) {
@@ -341,7 +342,7 @@ pub(crate) fn shared_atomic(
 /// A buffer for sorting a group's words by bank.
 #[derive(Debug, Clone)]
 pub struct Banks {
-    /// The requested words of each bank. The number of valid words is stored elsewhere.
+    /// The requested words of each bank. The caller tracks the number of valid words.
     words: Box<[[u64; LANES]; BANKS]>,
 }
 

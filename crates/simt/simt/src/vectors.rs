@@ -1,5 +1,5 @@
 //! Checks of the addresses of all lanes of a warp at once. There is a portable version in plain Rust, and a version
-//! with AVX2 instructions, which compilers do not generate for this code.
+//! with AVX2 intrinsics, because compilers do not generate these instructions from the portable version.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -2,7 +2,7 @@
 //! `bar.warp.sync` (PTX ISA §9.7.9.6, §9.7.13).
 //!
 //! An instruction waits until all live lanes that its `membermask` names have reached it. [`run`](crate::run)
-//! implements this wait; this module implements what the instruction then does.
+//! implements this wait; this module implements the operation that follows.
 
 use crate::observe::Mistake;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Pred, R32, Reg, Regs, lanes};
@@ -87,14 +87,14 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// How the `membermask`s of the lanes that execute an instruction relate to these lanes.
+/// The result of comparing the `membermask`s of the lanes that execute an instruction with these lanes.
 pub(crate) struct Named {
     /// Whether a mask names a live lane that does not execute the instruction.
     pub(crate) missing: bool,
     /// The executing lanes that are missing from their `membermask`, which is undefined behavior in PTX.
     pub(crate) unnamed: u32,
-    /// Whether a GPU ignores the masks. If all live lanes execute the instruction together with the same mask, an H100
-    /// lets all of them take part. Otherwise it reports an illegal instruction for unnamed lanes.
+    /// Whether a GPU ignores the masks. If all live lanes execute the instruction together with the same mask, all of
+    /// them take part on an H100. Otherwise the H100 reports an illegal instruction if a lane is unnamed.
     pub(crate) is_ignored: bool,
 }
 
@@ -140,8 +140,8 @@ impl Warp {
         }
     }
 
-    /// Returns two lanes of `mask` that have different `membermask`s. The first lane names the second. Exited lanes may
-    /// be missing from a mask.
+    /// Returns two lanes of `mask` that have different `membermask`s, if the first lane's mask names the second. Masks
+    /// that differ only in exited lanes count as equal.
     pub(crate) fn different_masks(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Option<Mistake> {
         let members = regs.get32(self.members()?);
         let first = members[mask.trailing_zeros() as usize];
@@ -277,8 +277,9 @@ impl Warp {
 }
 
 impl ShuffleMode {
-    /// Returns the lane that each lane reads from, and the lanes whose requested source is in range. The other lanes
-    /// read from themselves. `lane` and `clamp` are the instruction's last operands before the mask.
+    /// Returns the lane that each lane reads from, and the lanes whose requested source is in range. Lanes whose
+    /// requested source is out of range read from themselves. `lane` and `clamp` are the instruction's last operands
+    /// before the mask.
     pub fn sources(self, lane: &Lanes32, clamp: &Lanes32) -> (Lanes32, u32) {
         // Shuffle the lanes' numbers.
         let numbers = std::array::from_fn(|lane| lane as u32);

@@ -68,9 +68,8 @@ impl Device {
     /// [checked](Launched::expect): `device.launch("copy", grid, args)?.expect(Counter::SectorsPerRequest, ..=4)?`.
     ///
     /// # Errors
-    /// Returns an error when the kernel does not exist, the arguments do not fit its parameters, no device can launch the
-    /// grid, or the kernel fails. On the simulator, the error contains the thread and the line of
-    /// the kernel.
+    /// Returns an error when the kernel does not exist, the arguments do not match its parameters, no device can launch
+    /// the grid, or the kernel fails. On the simulator, the error contains the thread and the line of the kernel.
     #[track_caller]
     pub fn launch(&mut self, kernel: &str, grid: Grid, values: Values) -> Result<Launched> {
         let counted = located(self.backend.launch(kernel, grid, &values.0))?;

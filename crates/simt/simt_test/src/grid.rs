@@ -26,7 +26,7 @@ impl Grid {
         Self::new([blocks, 1, 1], [threads, 1, 1])
     }
 
-    /// Returns the same grid with this number of bytes of dynamic shared memory per block.
+    /// Returns this grid with the given number of bytes of dynamic shared memory per block.
     #[must_use]
     pub fn shared(self, bytes: u32) -> Self {
         Self { shared_bytes: bytes, ..self }

@@ -21,10 +21,11 @@
 //! }
 //! ```
 //!
-//! [`kernels!`] compiles the calling crate to PTX, once per test program. [`Test::run`] runs the body for each size on the
-//! simulator `simt`, which does not need a GPU. The simulator [checks](Test::checks) for accesses out of bounds,
-//! uninitialized values, data races and threads that wait forever. The body then runs on the first GPU, if there is one.
-//! The environment variable [`DEVICE`] chooses one of the two. An [`Error`] begins with the line of the test that caused it.
+//! [`kernels!`] compiles the calling crate to PTX, once per test program. [`Test::run`] runs the body for each size on
+//! the simulator `simt`, which does not need a GPU. The simulator [checks](Test::checks) for accesses out of bounds,
+//! uninitialized values, data races and threads that wait forever. The body then runs on the first GPU, if there is
+//! one. The environment variable [`DEVICE`] can restrict a test to the simulator or to the GPU. An [`Error`] begins
+//! with the line of the test that caused it.
 //!
 //! Inputs: kernels as PTX or as a crate, and values. Outputs: a test that passes, or a readable error. This crate must
 //! not know how kernels are compiled (by `cuda_builder`) or run (by `simt` and the driver).
@@ -123,9 +124,9 @@ impl Test {
         Self { schedules: std::iter::once(Schedule::Fixed).chain(random).collect(), ..self }
     }
 
-    /// Restricts the sanitizers on the simulator, which find faults even if results are correct. By default all run:
-    /// accesses outside an object, uninitialized values, data races, and barriers that threads do not reach as
-    /// required.
+    /// Restricts the sanitizers on the simulator, which find faults even if results are correct. By default, all
+    /// sanitizers run. They find accesses outside an object, uninitialized values, data races, and barriers that
+    /// threads do not reach as required.
     pub fn checks(self, checks: Checks) -> Self {
         Self { checks, ..self }
     }

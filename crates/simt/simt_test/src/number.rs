@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 
-/// A type of results that a test can compare.
+/// A result type that a test can compare.
 pub trait Number: Pod + Debug {
     /// Returns whether a result matches the expected value. `tolerance` applies only to floats, and NaN matches NaN.
     fn is_near(self, expected: Self, tolerance: f64) -> bool;

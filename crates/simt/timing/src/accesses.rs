@@ -12,7 +12,7 @@ use crate::{Cost, CriticalPath, LINE, Published, Times};
 /// The number of consecutive bytes that one slice of the L2 holds. An H100 updates counters that are 1 KB apart at the
 /// rate of two slices, and counters that are 104 bytes apart at the rate of one slice.
 const SLICE: u64 = 512;
-/// The first address used for local memory, which is in no allocation.
+/// The first address used for local memory; it is outside all allocations.
 const LOCAL: u64 = 1 << 56;
 /// The maximum number of bytes of a warp's local memory: 512 KB for each thread.
 const LOCAL_OF_WARP: u64 = 1 << 24;
@@ -30,8 +30,8 @@ impl CriticalPath {
         sectors
     }
 
-    /// Returns the latency of an access to local memory, which goes through the L1 as global memory does. Each word of
-    /// a warp's local memory is at consecutive addresses in consecutive lanes.
+    /// Returns the latency of an access to local memory, which goes through the L1 as global memory does. Consecutive
+    /// lanes of a warp store the same local word at consecutive addresses.
     pub(crate) fn local(&mut self, cost: Cost, access: &Access<'_>) -> Times {
         const LANES: u64 = 32;
         const WORD: u64 = 4;

@@ -23,7 +23,7 @@ pub(crate) struct Step {
     /// Whether the instruction starts a loop that `ptxas` unrolls, so that `leads` applies once every [`UNROLLED`]
     /// rounds.
     pub(crate) unrolled: bool,
-    /// Whether `ptxas` does not hoist loads above the instruction.
+    /// Whether the instruction prevents `ptxas` from hoisting loads above it.
     pub(crate) holds: bool,
     /// Whether the instruction is a hoisted load or computes an address for one.
     pub(crate) moves: bool,
@@ -35,7 +35,7 @@ pub(crate) struct Step {
     pub(crate) uses: Vec<u32>,
 }
 
-/// The effect of an instruction on a warp's clock apart from its latency.
+/// The effect of an instruction on a warp's clock, apart from the instruction's latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// No other effect.
@@ -92,7 +92,7 @@ impl Kind {
 
 /// Returns the work of a matrix product on the tensor cores. The unit is the time of one fused multiply-add of `f16`
 /// numbers. The rate of tensor cores is twice as high for bytes, half as high for `tf32`, and a sixteenth as high for
-/// `f64`. All rates double if A is sparse. Source: the tables of peak rates in "NVIDIA A100 Tensor Core GPU
+/// `f64`. All rates double if the matrix A is sparse. Source: the tables of peak rates in "NVIDIA A100 Tensor Core GPU
 /// Architecture" and "NVIDIA H100 Tensor Core GPU Architecture".
 fn products(opcode: &str) -> f32 {
     let words = || opcode.split('.');
@@ -114,16 +114,16 @@ fn products(opcode: &str) -> f32 {
 /// Returns the cycles until the sums of `mma` or `wmma.mma` are available. `reference` is the number of cycles for a
 /// product of 16 x 8 x 16 halves.
 ///
-/// A product of half this size takes 8 cycles less. A larger product takes 8 more cycles for each further 16 x 8 x 16
-/// halves (Sun and others, "Dissecting Tensor Cores via Microbenchmarks", arXiv:2206.02874).
+/// A product of half this size takes 8 cycles less. A larger product takes 8 more cycles for each additional 16 x 8 x
+/// 16 halves (Sun and others, "Dissecting Tensor Cores via Microbenchmarks", arXiv:2206.02874).
 fn product_cycles(products: f32, reference: u32) -> u32 {
     const REFERENCE: f32 = 16.0 * 8.0 * 16.0;
     (reference as f32 - 16.0 + products.min(REFERENCE) / REFERENCE * 16.0 + (products / REFERENCE - 1.0).max(0.0) * 8.0)
         as u32
 }
 
-/// Returns the bytes of shared memory that the tensor cores read for a warp's share of `wgmma`: A, unless it is in
-/// registers, and B.
+/// Returns the bytes of shared memory that the tensor cores read for a warp's share of `wgmma`: the bytes of B, and the
+/// bytes of A unless A is in registers.
 fn operand_bytes(inst: &Instruction<'_>) -> f32 {
     let has = |name: &str| inst.opcode.split('.').any(|word| word == name);
     let element = match () {
@@ -164,7 +164,7 @@ impl Pipe {
     pub const COUNT: usize = Self::Matrix as usize + 1;
 }
 
-/// The number of passes of an atomic addition of floats; an addition of integers takes one pass (measured with
+/// The number of passes that an atomic addition of floats takes; an addition of integers takes one pass (measured with
 /// `sum_all` and `count_all` on an H100).
 const FLOAT_PASSES: f32 = 2.4;
 
@@ -267,7 +267,7 @@ impl Cost {
         }
     }
 
-    /// A product of 32-bit numbers that is only added to an address: `ptxas` fuses both into one instruction.
+    /// A product of 32-bit numbers that is only added to an address: `ptxas` fuses the product and the addition.
     pub(crate) const FOLDED: Self = Self::new(Pipe::None, 0.0, Wait::Nothing);
 
     /// The addition that is fused with such a product.

@@ -1,10 +1,10 @@
-//! The critical path of a launch: the time of a block that runs alone on a multiprocessor, and the resources that it
-//! uses: issue slots, wavefronts, and traffic beyond the L1.
+//! The critical path of a launch: the time of a block that runs alone on a multiprocessor, and the resources that the
+//! block uses (issue slots, wavefronts, and traffic beyond the L1).
 //!
 //! [`CriticalPath`] is an [`Observer`](simt::observe::Observer). It keeps a clock for each warp of a block. An
 //! instruction begins when the previous one has been issued and the registers that it reads are available. The
 //! registers that it writes are available after its [latency](devices::Latencies). Warps that wait at a barrier
-//! continue when the last warp arrives. A block's time is the time of its longest warp: the *critical path*. In the
+//! continue when the last warp arrives. A block's time is the time of its slowest warp: the *critical path*. In the
 //! critical path, overlapping loads of a thread count once.
 //!
 //! The critical path excludes contention between warps and blocks, which a model of a whole device adds. The exceptions
@@ -71,7 +71,7 @@ pub struct CriticalPath {
     banks: Banks,
     /// The activities of one block's warps, if requested.
     log: Option<Log>,
-    /// The words that blocks have written for others, by address.
+    /// The words that blocks have written for other blocks, by address.
     published: Arc<Mutex<HashMap<u64, Published>>>,
 }
 
@@ -80,7 +80,7 @@ pub struct CriticalPath {
 struct Published {
     /// The block that wrote the word; `None` if several blocks did.
     block: Option<u64>,
-    /// The longest chain of waits that ended in one of these blocks before it wrote the word.
+    /// The longest chain of waits that ended in a block before that block wrote the word.
     waits: u64,
 }
 
@@ -158,7 +158,7 @@ struct Poll {
     latency: Times,
     /// The time at which the instruction after the poll could be issued.
     next: Times,
-    /// The instructions issued before the next poll, if the warp has had one turn since.
+    /// The numbers of instructions issued before the second poll; `None` until that poll.
     issued: Option<[f64; Pipe::COUNT]>,
 }
 
@@ -172,8 +172,9 @@ struct Pending {
 }
 
 impl CriticalPath {
-    /// Creates an observer of launches of `function`, whose blocks each have `l1_bytes` of L1. `ranges` are parts of
-    /// memory, as first address and bytes, that [`ResourceUse::read`] and [`ResourceUse::written`] count separately.
+    /// Creates an observer of launches of `function` in which each block has `l1_bytes` of L1. `ranges` are parts of
+    /// memory that [`ResourceUse::read`] and [`ResourceUse::written`] count separately, each given as first address and
+    /// number of bytes.
     pub fn new(function: &Function, latencies: Latencies, l1_bytes: u64, ranges: &[(u64, u64)]) -> Self {
         let (steps, registers) = steps::of_program(function);
         Self {
@@ -203,14 +204,14 @@ impl CriticalPath {
         simulator.launch_observed(launch, self)
     }
 
-    /// Sets the rates of the tensor cores and of the units for bulk copies, so that the block waits for them.
+    /// Sets the rates of the tensor cores and of the units for bulk copies, so that the block waits for these units.
     #[must_use]
     pub fn with_rates(self, rates: Rates) -> Self {
         Self { rates, ..self }
     }
 
     /// Sets whether all blocks of the launch run at once. Data that several blocks copy then comes from memory for each
-    /// of them.
+    /// of these blocks.
     #[must_use]
     pub fn with_concurrent_blocks(self, at_once: bool) -> Self {
         Self { at_once, ..self }
@@ -222,8 +223,8 @@ impl CriticalPath {
         Self { log: Some(Log::new(block)), ..self }
     }
 
-    /// Returns the spans of the block selected with [`CriticalPath::with_spans_of`]. They assume that memory serves
-    /// loads that miss the L1. The spans of each warp are in order and without gaps.
+    /// Returns the spans of the block selected with [`CriticalPath::with_spans_of`]. The spans assume that memory
+    /// serves loads that miss the L1. The spans of each warp are in order and without gaps.
     pub fn spans(&self) -> &[Span] {
         self.log.as_ref().map_or(&[], |log| &log.spans)
     }

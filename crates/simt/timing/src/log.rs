@@ -3,7 +3,7 @@
 use ptx::ast::Space;
 use simt::regs::{ALL, LANES};
 
-/// A part of a warp's time.
+/// A span of a warp's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     /// The warp, by its number in its block.
@@ -99,7 +99,8 @@ impl Log {
         registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = self.reads);
     }
 
-    /// Records that another instruction writes the registers. An instruction that reads them waits as `waits` says.
+    /// Records that another instruction writes the registers. `waits` is the activity of an instruction that waits for
+    /// them.
     pub(crate) fn computed(&mut self, warp: usize, registers: &[u32], waits: Activity) {
         registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = waits);
     }
@@ -109,7 +110,8 @@ impl Log {
         self.warps[warp].produced[register as usize]
     }
 
-    /// Records that an instruction waits from the first of three times on, and is issued from the second to the third.
+    /// Records that an instruction waits from the first of three times to the second, and is issued from the second to
+    /// the third.
     pub(crate) fn issued(&mut self, warp: usize, lanes: u32, (from, begins, ends): (u64, u64, u64), waits: Activity) {
         self.add(warp, lanes, (from, begins), waits);
         self.add(warp, lanes, (begins, ends), Activity::Issues);

@@ -16,7 +16,7 @@ pub struct ResourceUse {
     pub issued: [f64; Pipe::COUNT],
     /// The work of `wgmma` on the tensor cores. The unit is the time of one fused multiply-add of `f16` numbers.
     pub products: f64,
-    /// The work of `mma` and `wmma` on the tensor cores, in the same unit.
+    /// The work of `mma` and `wmma` on the tensor cores, in the unit of `products`.
     pub warp_products: f64,
     /// The number of tags that the L1 looks up for global loads and stores: one for each 128-byte line that an
     /// instruction touches.
@@ -31,15 +31,15 @@ pub struct ResourceUse {
     pub l2_reads: u64,
     /// The number of sectors that stores send to the L2.
     pub l2_writes: u64,
-    /// The numbers of L2 reads and writes that are the only sector of their line in a request. Writes count only if the
-    /// request writes less than half of the bytes of its sectors.
+    /// The numbers of sectors in `l2_reads` and `l2_writes` that are the only sector of their line in a request. Writes
+    /// count only if the request writes less than half of the bytes of its sectors.
     pub l2_lone: [u64; 2],
     /// The number of words of the constant bank that a warp reads sequentially, beyond the first of each request.
     pub constants: u64,
     /// The number of passes of atomics through sectors of the L2. Each change of the same word takes one pass, or more
     /// for floats.
     pub atomics: f64,
-    /// The maximum number of these passes through one slice of the L2, as far as its address mapping is known.
+    /// The maximum number of passes of atomics through one slice of the L2, as far as its address mapping is known.
     pub hottest: f64,
     /// For each range of memory, the number of sectors that the L2 fetches for reads, once for each block.
     pub read: Vec<u64>,
@@ -48,7 +48,7 @@ pub struct ResourceUse {
     /// The cycles from the start of a block to its end. The first number assumes that the L2 serves loads that miss the
     /// L1, the second that memory serves them.
     pub cycles: [u64; 2],
-    /// The maximum of these cycles for one block.
+    /// The largest number of cycles of a single block, under the same two assumptions as `cycles`.
     pub longest: [u64; 2],
     /// The cycles that warps wait at barriers of their block, if memory serves loads that miss the L1.
     pub at_barriers: u64,
@@ -56,8 +56,8 @@ pub struct ResourceUse {
     pub copy_groups_in_flight: usize,
     /// The maximum number of cycles that a block's stores take beyond its end.
     pub drain: u64,
-    /// The load of the stores on a multiprocessor's port to the L2: one for each whole sector, two for each partially
-    /// written one.
+    /// The load that stores put on a multiprocessor's port to the L2: one for each whole sector, two for each partially
+    /// written sector.
     pub port_writes: f64,
     /// The number of waits in the longest chain of blocks in which each block waits for the previous one. A block waits
     /// for another block if it loads a word that the other block has written for it.

@@ -43,7 +43,7 @@ pub(crate) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
     (steps, numbers.len())
 }
 
-/// Marks the instructions that compute the addresses of hoisted loads, because `ptxas` hoists them too.
+/// Marks the instructions that compute the addresses of hoisted loads, because `ptxas` hoists these instructions too.
 fn move_addresses(steps: &mut [Step]) {
     let mut wanted: HashSet<u32> = HashSet::new();
     loop {
@@ -64,8 +64,8 @@ fn move_addresses(steps: &mut [Step]) {
 /// `one_block`, but not the 100-instruction loop of `product_global`.
 const MAX_UNROLLED: usize = 24;
 
-/// Marks the loops that `ptxas` unrolls. Such a loop is one short basic block with loads of global memory, without
-/// instructions that block hoisting, and with a counter that increases by a constant.
+/// Marks the loops that `ptxas` unrolls. Such a loop is one short basic block that loads from global memory, does not
+/// block hoisting, and increases a counter by a constant.
 fn unroll(code: &[Inst], instructions: &[Option<Instruction<'_>>], steps: &mut [Step]) {
     for (at, inst) in code.iter().enumerate() {
         let Inst { guard: Some(_), op: Op::Branch { target, .. } } = inst else { continue };
@@ -92,7 +92,7 @@ fn unroll(code: &[Inst], instructions: &[Option<Instruction<'_>>], steps: &mut [
     }
 }
 
-/// Marks the loads of global memory whose addresses come from other such loads.
+/// Marks the loads of global memory whose addresses depend on the results of other such loads.
 fn gather(steps: &mut [Step]) {
     let is_load = |step: &Step| step.moves && step.kind == Kind::Memory;
     let mut loaded: HashSet<u32> = HashSet::new();
@@ -127,7 +127,7 @@ const MAX_PATH: usize = 32;
 /// such a branch meet after a few instructions that compute or load. `ptxas` does not replace branches around atomics,
 /// such as those in the histogram.
 fn predicated(code: &[Inst], steps: &[Step]) -> HashSet<usize> {
-    // Returns an instruction and its successors, up to the first that gets no predicate.
+    // Returns an instruction and its successors, up to the first instruction that gets no predicate.
     let path = |from: usize| {
         let mut issued = 0.0;
         let mut next = Some(from);
@@ -211,7 +211,7 @@ fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, number
         .collect();
     elect(instructions, &mut steps);
     let opcode = |index: usize| instructions[index].as_ref().map_or("", |inst| inst.opcode);
-    // By register: whether it is a wide product that is only used in 64-bit additions.
+    // For each register, whether it contains a wide product that is used only in 64-bit additions.
     let mut products: HashMap<u32, bool> = HashMap::new();
     for (index, step) in steps.iter().enumerate() {
         if opcode(index).starts_with("mul.wide.") {

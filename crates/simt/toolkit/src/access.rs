@@ -1,5 +1,5 @@
-//! The memory instructions of an entry in PTX, and in the SASS that `ptxas` generates. They explain why a hardware
-//! counter, which counts SASS, differs from a count of the PTX.
+//! The memory instructions of an entry in PTX, and in the SASS that `ptxas` generates. A comparison of both explains
+//! why a hardware counter, which counts SASS, differs from a count of the PTX.
 //!
 //! Both counts are static: each instruction counts once, however often it is executed.
 

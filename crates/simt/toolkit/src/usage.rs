@@ -99,7 +99,8 @@ mod tests {
 
     #[test]
     fn older_wording_and_noise() {
-        // CUDA 12 does not write a barrier count if there are no barriers. Warnings can occur in between.
+        // CUDA 12 does not write a barrier count if there are no barriers. Warnings can occur between the lines of the
+        // report.
         let usages = parse(
             "ptxas info    : Compiling entry function 'a' for 'sm_90'\n\
              ptxas warning : Unresolved extern variable 'tile', 3 times\n\

@@ -12,8 +12,8 @@
 //! last row of a head, are zeros. Rungs that store the matrix of scores in memory have the additional parameters
 //! `scores`, with queries × keys floats for each head, and `barrier`.
 //!
-//! To compute the speed, each pair of a query and a key that it sees counts as 4 d floating-point operations. Without a
-//! mask, the number of operations is 4 · batch · heads · queries · keys · d.
+//! To compute the speed, each pair of a query and a key that the query sees counts as 4 d floating-point operations.
+//! Without a mask, the number of operations is 4 · batch · heads · queries · keys · d.
 //!
 //! # How it is checked
 //! The reference is computed in double precision from the exact inputs. Write s for a score (before scaling), c for
@@ -41,9 +41,10 @@
 //! (Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g)) / (1 - Σ w r - g). The allowed range of an element is the
 //! interval o ± this bound, with both ends rounded like the output.
 //!
-//! Up to 2^30 multiplications, every row is compared. Beyond that, a sample of each head's rows is compared, which
-//! takes 2^31 multiplications: the first and last rows, rows at the causal edge, and one row of each range of rows. In
-//! all other rows, every element must be between the least and the greatest element of its column of V.
+//! Up to 2^30 multiplications, every row is compared. Beyond that, a sample of each head's rows is compared: the first
+//! and last rows, rows at the causal edge, and one row of each range of rows. This comparison takes 2^31
+//! multiplications. In all other rows, every element must be between the least and the greatest element of its column
+//! of V.
 //!
 //! Four kinds of data expose different faults:
 //! - `normal`: sums of uniform numbers, with a variance of 1.

@@ -13,7 +13,8 @@ use super::reference::Reference;
 use super::{HEAD_SIZES, LADDER, TYPES};
 use crate::data::MAX_ELEMENTS;
 
-/// The maximum number of scores in memory, which take 4 GiB. Rungs with a matrix of scores refuse larger problems.
+/// The maximum number of scores in memory, which take 4 GiB. Rungs that store a matrix of scores refuse larger
+/// problems.
 const MOST_SCORES: u64 = 1 << 30;
 
 /// The index of the output among the buffers, after the three tensors.
@@ -147,7 +148,7 @@ impl Attention {
     }
 
     /// Returns the map of a tensor. A tensor without rows cannot have a map. In its place, kernels get a map of one row
-    /// of the guard after the output, which they do not use.
+    /// of the guard after the output; the kernels do not use this map.
     fn map(&self, tensor: Tensor) -> TensorMap {
         let [matrices, rows] = self.lengths.rows(tensor).map(|length| length as u64);
         let element = match self.format {
@@ -159,7 +160,7 @@ impl Attention {
         TensorMap { buffer, begin: 0, element, columns, rows, matrices: Some(matrices), tile: BOX }
     }
 
-    /// Describes the place of an element of the output.
+    /// Describes the position of an element of the output.
     fn place(&self, at: usize) -> String {
         let Lengths { heads, queries, d, .. } = self.lengths;
         let (row, column) = (at / d, at % d);

@@ -20,8 +20,8 @@ const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
 /// maximum.
 const LEAST_TILE: usize = 16;
 
-/// The smallest weight, relative to the greatest weight, that `ex2.approx.ftz` does not flush to 0. It includes a
-/// margin for weights that are computed with an earlier maximum.
+/// The smallest weight, relative to the greatest weight, that `ex2.approx.ftz` does not flush to 0. This bound includes
+/// a margin for weights that are computed with an earlier maximum.
 const FLUSHED: f64 = f32::MIN_POSITIVE as f64;
 
 /// The allowed range of an element: a number from `least` to `most`.
@@ -191,7 +191,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The sums of a row from which its elements and their error bounds are computed.
+/// The sums from which a row's elements and their error bounds are computed.
 struct Bound<'a> {
     format: Format,
     v: &'a [f32],

@@ -6,7 +6,7 @@ use engine::registry::Effort;
 use super::data::DATA;
 use super::{HEAD_SIZES, TYPES};
 
-/// Numbers of queries and keys around the tiles of the rungs: 16, 32, 64, 128, 176 and 192 rows.
+/// Numbers of queries and keys around the tile sizes of the rungs: 16, 32, 64, 128, 176 and 192 rows.
 const EDGES: &[[u64; 2]] = &[
     [1, 1],
     [1, 2],
@@ -98,8 +98,8 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     };
     let few: &[[u64; 2]] = &[[33, 17], [20, 65], [70, 33], [5, 130], [1, 1], [40, 0], [129, 70], [64, 64], [2, 2]];
     for (turn, &lengths) in effort.pick(EDGES, EDGES, few).iter().enumerate() {
-        // `cargo lab mutate` mutates kernels of the default and the causal variant. So a quick sweep includes one of
-        // these two variants for each pair of lengths.
+        // `cargo lab mutate` mutates kernels of the default and the causal variant. A quick sweep therefore includes
+        // one of these two variants for each pair of lengths.
         let variants = effort.pick((0..8).collect(), vec![turn % 2, 2 + turn % 6], vec![turn % 8]);
         for variant in variants {
             add(lengths, HEADS[(turn + variant) % HEADS.len()], variant, (turn + variant) / 2);

@@ -118,7 +118,7 @@ fn typical_mistakes_are_detected() {
         assert!(why.starts_with("sequence 1, head 1, query 7, element 9 is "), "{why}");
         wrong[at] = 0x7fff;
         assert!(right.why(&wrong).is_some(), "a NaN is wrong");
-        // With the other mask, every query except the last sees more keys, or fewer.
+        // With the other value of `causal`, every query except the last sees more keys or fewer keys.
         let other_mask = with(&[("causal", if causal == "yes" { "no" } else { "yes" })]);
         assert!(right.why(&other_mask.online(64, false)).is_some());
         // Leaves out the last key.

@@ -11,7 +11,7 @@ use crate::ladders::product::{Bits, Extent, number};
 pub(super) enum Data {
     /// Numbers from -1 to 1, rounded to the format.
     Uniform,
-    /// Like `Uniform`, but with one special number in half of A's rows and half of B's columns.
+    /// Like `Uniform`, but half of A's rows and half of B's columns each contain one special number.
     Special,
     /// Numbers with so few bits that no sum of products is rounded, in any order of addition.
     Exact,
@@ -40,9 +40,9 @@ pub(super) struct Factor {
     steps: [usize; 2],
 }
 
-/// The position of a factor within the factor of the whole product. `first` is the index of its first line, and its
-/// first position within the lines. `whole` is the size of the whole factor: the number of lines, if lines are adjacent
-/// in memory, and the number of elements in a line.
+/// The position of a factor within the factor of the whole product. `first` is the index of this factor's first line in
+/// the whole factor, and this factor's first position within the lines. `whole` is the size of the whole factor: the
+/// number of lines, if lines are adjacent in memory, and the number of elements in a line.
 struct FactorOffset {
     first: [usize; 2],
     whole: [usize; 2],
@@ -60,8 +60,8 @@ fn specials(format: Format) -> [f64; 9] {
 }
 
 impl Factor {
-    /// Creates a factor from pseudo-random numbers with this salt. In memory, either the elements of a line are
-    /// adjacent, or the elements at the same position of all lines.
+    /// Creates a factor from pseudo-random numbers with this salt. Either the elements of a line are adjacent in
+    /// memory, or the elements that have the same position in all lines.
     fn new(
         (format, data, bits): (Format, Data, u32),
         [lines, k]: [usize; 2],
@@ -94,9 +94,9 @@ impl Factor {
         factor
     }
 
-    /// Puts a special number into half of the lines, on average. With at most one special number per line, at most two
-    /// products of a sum are so large that their sum can overflow an f32. So the result does not depend on the order of
-    /// addition.
+    /// Puts a special number into half of the lines, on average. Each line has at most one special number, so at most
+    /// two products of a sum are large enough for their sum to overflow an f32. The result therefore does not depend on
+    /// the order of addition.
     fn make_special(&mut self, line: usize, k: usize, place: &FactorOffset, salt: u32) {
         let random = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
         let position = (element(random).cast_unsigned() as usize % place.whole[1]).wrapping_sub(place.first[1]);
@@ -157,8 +157,8 @@ impl Inputs {
         Self::of(sides[1], &Extent::whole(sides), format, b_in_columns, data)
     }
 
-    /// Creates the factors of a part of a product with `n` columns. The elements have the same values as in the whole
-    /// product.
+    /// Creates the factors for a part of a product that has `n` columns. The elements have the same values as in the
+    /// whole product.
     pub(super) fn of(n: usize, extent: &Extent, format: Format, b_in_columns: bool, data: Data) -> Self {
         // A's elements have at most the number of significand bits of the format. The bits of A and B add up to 15.
         let digits = format.digits().unsigned_abs();

@@ -14,8 +14,8 @@
 //! # How it is checked
 //! The reference consists of sums in double precision, which represents every product exactly. Whatever the order of
 //! addition, an f32 sum of k products has an error of at most (k + 1) u Σ|a b| (Higham, *Accuracy and Stability of
-//! Numerical Algorithms*, 2nd edition, §3.1), with u = 2^-23, because tensor cores truncate. The allowed range of an
-//! element is the interval within this error of the reference, with both ends rounded like the output. So the range
+//! Numerical Algorithms*, 2nd edition, §3.1). Here u is 2^-23, because tensor cores truncate. The allowed range of an
+//! element is the interval within this error of the reference, with both ends rounded like the output. The range thus
 //! includes one rounding to the output's format, and overflow to infinity. An exact NaN requires a NaN (in 16 bits, the
 //! NaN that conversions return), and an exact infinity requires the same infinity.
 //!
@@ -342,7 +342,7 @@ impl Divide for Gemm {
     }
 }
 
-/// Returns the verdict on a wrong element of a product of `n` columns, from its bytes and its value.
+/// Returns the verdict on a wrong element of a product that has `n` columns, from the element's bytes and value.
 fn verdict<T: bytemuck::NoUninit>(wrong: &WrongElement, n: usize, found: &T, value: f32) -> Verdict {
     match wrong.right {
         Some(right) => Verdict::wrong_element(place(wrong.at, n), found, format_args!("{value:e}"), right),
@@ -353,7 +353,7 @@ fn verdict<T: bytemuck::NoUninit>(wrong: &WrongElement, n: usize, found: &T, val
     }
 }
 
-/// Describes the place of an element in a product of `n` columns.
+/// Describes the position of an element in a product that has `n` columns.
 fn place(at: usize, n: usize) -> String {
     format!("row {}, column {} of the product", at / n, at % n)
 }

@@ -22,7 +22,7 @@ const DEPTH: usize = 256;
 const PATCH: usize = 32;
 
 /// The u in the error bound (k + 1) u Σ|a b| of an f32 sum (Higham, *Accuracy and Stability of Numerical Algorithms*,
-/// 2nd edition, §3.1). It would be 2^-24 for rounded sums, but tensor cores truncate.
+/// 2nd edition, §3.1). For rounded sums, u would be 2^-24, but tensor cores truncate.
 const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
 
 /// The smallest positive f32, which is the maximum error of a subnormal product or sum.
@@ -121,7 +121,7 @@ impl Reference {
         let [_, n, k] = inputs.sides;
         let mut found_sum = Sum::default();
         (0..n).for_each(|column| found_sum.add(f64::from(found(row * n + column)) * sign(column)));
-        // If an element is NaN or infinite, only the samples can judge the row.
+        // If an element is NaN or infinite, the row's sum cannot be compared, and only the sampled elements are.
         let may_be_infinite = inputs.data == Data::Special;
         if !right.value.is_finite() || (may_be_infinite && !found_sum.value.is_finite()) {
             return None;

@@ -72,7 +72,7 @@ const TILES: &[[u32; 3]] = &[
 /// More tiles than a device has SMs, both narrow and wide.
 const MANY_TILES: &[[u32; 3]] = &[[1, 25480, 72], [1, 34056, 8]];
 
-/// Shapes that fill a device or have a long side. Their references take some seconds, so only a few variants use these
+/// Shapes that fill a device or have a long side. Their references take a few seconds, so only a few variants use these
 /// shapes.
 const LARGE: &[[u32; 3]] = &[
     [1024, 1024, 1024],
@@ -85,8 +85,8 @@ const LARGE: &[[u32; 3]] = &[
     [4096, 4352, 328],
 ];
 
-/// The values of every side in a full sweep: less than a tile, exactly a tile and more than a tile, with rows that are
-/// multiples of 16 bytes or not.
+/// The values of every side in a full sweep: less than a tile, exactly a tile and more than a tile. The sizes of some
+/// rows are multiples of 16 bytes, and the sizes of others are not.
 const SIDES: &[u32] = &[1, 8, 24, 33, 64, 136, 257];
 
 pub(super) fn sweep(effort: Effort) -> Vec<Options> {

@@ -7,7 +7,7 @@ use engine::Error;
 
 use crate::data::element;
 
-/// The names of the generated data.
+/// The names of the generated data sets.
 pub(super) const NAMES: [&str; 3] = ["uniform", "skewed", "constant"];
 
 pub(super) enum Data {
@@ -18,8 +18,8 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// Returns the data of this name: generated for one of [`NAMES`], or else up to `most` bytes of the file at this
-    /// path.
+    /// Returns the data set with this name: generated for one of [`NAMES`], or else up to `most` bytes of the file at
+    /// this path.
     ///
     /// # Errors
     /// Returns [`Error::BadValue`] when the file cannot be read.

@@ -1,7 +1,7 @@
 //! The histogram of the byte values in generated data or in a file.
 //!
 //! Each kernel has the parameters `(input: *const u8, bins: *mut u32, n: u32)` and adds to 256 counters. The counters
-//! are zeroed before every launch, which is not timed.
+//! are zeroed before every launch. Zeroing is not timed.
 //!
 //! Effective bandwidth is n bytes, each read once, divided by the time.
 
@@ -26,7 +26,7 @@ use data::Data;
 
 const DEFAULT_N: u64 = 1 << 24;
 
-/// Returns the maximum number of bytes that cannot overflow a 32-bit counter. Except in uniform data, all bytes can
+/// Returns the maximum number of bytes for which no 32-bit counter can overflow. Except in uniform data, all bytes can
 /// have the same value. In any 2^32 consecutive uniform bytes, each value occurs 2^24 times.
 fn most(data: &str) -> u64 {
     if data == data::NAMES[0] { MOST_IN_PIECES } else { u64::from(u32::MAX) }

@@ -3,8 +3,8 @@
 use crate::data::generate;
 use crate::ladders::product::{Bits, Extent, number};
 
-/// The numbers of bits for short sums. TF32 and bfloat16 keep 11 and 8 bits. They would round the first matrix's 12
-/// bits, so the check detects a product in these formats.
+/// The numbers of bits for short sums. The significands of TF32 and bfloat16 have 11 and 8 bits. Conversion to these
+/// formats would round the first matrix's 12 bits, so the check detects a product in these formats.
 const MOST: Bits = Bits { a: 12, b: 3 };
 
 /// Two matrices to multiply.
@@ -23,8 +23,8 @@ impl Inputs {
         Self::of(sides[1], &Extent::whole(sides))
     }
 
-    /// Creates the factors of a part of a product with `n` columns. The elements have the same values as in the whole
-    /// product.
+    /// Creates the factors for a part of a product that has `n` columns. The elements have the same values as in the
+    /// whole product.
     pub(super) fn of(n: usize, extent: &Extent) -> Self {
         let bits = Bits::of(extent.whole_depth, MOST);
         let [m, n, k] = extent.sides(n);

@@ -9,10 +9,10 @@
 //!
 //! # How it is checked
 //! The comparison is exact, because nothing is rounded. The elements are odd multiples of 2^-12 in the first matrix and
-//! of 2^-3 in the second, between -1 and 1. So products and their sums are multiples of 2^-15, and below 2^9 they are
+//! of 2^-3 in the second, between -1 and 1. Products and their sums are thus multiples of 2^-15, and below 2^9 they are
 //! exact in an f32. The signs are random: a sum of k products has a mean of 0 and a standard deviation below √k / 3. Up
 //! to k = 9216, 16 standard deviations are less than 2^9. For larger k, elements have fewer bits, so that 16 standard
-//! deviations still fit. So every order of summation that does not depend on the values yields the same number,
+//! deviations still fit. Every order of summation that does not depend on the values therefore yields the same number,
 //! regardless of how the sum is split and whether operations are fused. An element is right only if it equals that
 //! number (-0 is 0). A product in TF32 or bfloat16 is wrong, because these formats round the first matrix's 12 bits.
 //!
@@ -23,10 +23,10 @@
 //! differs, all of its elements are computed, and the first wrong element is reported.
 //!
 //! A row whose errors are d, in units of 2^-15, passes if d · x = 0 modulo 2^64. The weights are odd, so a single wrong
-//! element in a row is always found. The other 63 bits of a weight are random. So several wrong elements pass with a
-//! probability of at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d. This probability is
-//! 2^-63 if any error is odd. Errors are below 2^25, so v is at most 24, and a row with errors passes with a
-//! probability of at most 2^-39. A wrong product passes only if all its wrong rows pass.
+//! element in a row is always found. The other 63 bits of a weight are random. Several wrong elements therefore pass
+//! with a probability of at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d. This
+//! probability is 2^-63 if any error is odd. Errors are below 2^25, so v is at most 24, and a row with errors passes
+//! with a probability of at most 2^-39. A wrong product passes only if all its wrong rows pass.
 
 mod inputs;
 mod reference;

@@ -130,8 +130,8 @@ fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     are_multiples.then_some(sum)
 }
 
-/// The numbers of rows and columns of the product that are computed at once. They are small enough for the sums to stay
-/// in a core's nearest cache.
+/// The numbers of rows and columns of the product that are computed at once. These numbers are small enough for the
+/// sums to stay in a core's nearest cache.
 const ROWS: usize = 8;
 const COLUMNS: usize = 256;
 

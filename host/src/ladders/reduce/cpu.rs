@@ -27,9 +27,9 @@ pub fn unrolled_sum(data: &[i32]) -> i32 {
 /// half in place, then sums the lower half in the same way. The sum of no elements is 0. Afterwards, `data` holds
 /// partial sums.
 ///
-/// The source text's version halves the size by integer division and loses the last element whenever a size is odd. So
-/// it is only right for powers of two. Here the lower half is the larger half: an odd element in the middle has no
-/// partner and is kept for the next round.
+/// The source text's version halves the size by integer division and loses the last element whenever a size is odd.
+/// That version is therefore only right for powers of two. Here the lower half is the larger half: an odd element in
+/// the middle has no partner and is kept for the next round.
 pub fn recursive_reduce(data: &mut [i32]) -> i32 {
     if data.len() < 2 {
         return data.first().copied().unwrap_or(0);

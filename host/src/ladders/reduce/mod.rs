@@ -11,7 +11,7 @@
 //! is not timed.
 //!
 //! Effective bandwidth is computed as in the source text: the bytes of n elements, each read once, divided by the time.
-//! This counts neither the partial sums nor the data that an in-place rung writes and reads again.
+//! This bandwidth counts neither the partial sums nor the data that an in-place rung writes and reads again.
 //!
 //! # How it is checked
 //! Integers, min and max are compared exactly. A min or max must ignore NaNs among the elements.
@@ -20,8 +20,8 @@
 //! for `f32` and of 2^-32 for `f64`, between -1 and 1, and equally often negative and positive. While a sum's magnitude
 //! stays below 2^18 (2^21), the sum is a multiple of that step with at most 24 (53) bits, and nothing is rounded. If
 //! the order does not depend on the elements, sums grow like a random walk: the sum of 2^31 elements ends 2^14.7 from
-//! 0, a tenth of the bound. So the check needs no tolerance for rounding. It always detects a missing or additional
-//! element, because such an element changes an even multiple of the step into an odd one, or the reverse.
+//! 0, a tenth of the bound. The check therefore needs no tolerance for rounding. It always detects a missing or
+//! additional element, because such an element changes an even multiple of the step into an odd one, or the reverse.
 //!
 //! A product of floats may differ by at most a bound on its rounding errors, because the relative error of each
 //! multiplication remains in the product. The bound holds for any order. With a unit roundoff u, the bound is the
@@ -31,8 +31,8 @@
 //! because the numbers below 1 are half as far apart as the numbers above 1. The largest measured bias was u / 64 per
 //! multiplication. The measurement covered products of two to twenty thousand adjacent or distant elements, and then
 //! products of pairs of those products. The term n / 32 allows twice that bias. The error of the double-precision
-//! reference is added by the same rule. The factors' signs are as random as their magnitudes. So half of the time, a
-//! missing factor makes the sign wrong, which is detected regardless of the tolerance for rounding.
+//! reference is added by the same rule. The factors' signs are as random as their magnitudes. Half of the time,
+//! therefore, a missing factor makes the sign wrong. A wrong sign is detected regardless of the tolerance for rounding.
 
 mod cpu;
 mod reduction;

@@ -90,7 +90,7 @@ impl<T: Number> Reduction<T> {
     }
 
     /// Returns the maximum allowed error when `elements` elements are reduced in any order. The ladder's documentation
-    /// derives it.
+    /// derives this maximum.
     pub(super) fn error(&self, elements: u64, right: T::Wide) -> f64 {
         if self.op != Op::Product || T::ROUNDOFF == 0.0 {
             return 0.0;

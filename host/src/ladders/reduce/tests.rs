@@ -190,7 +190,7 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
             };
             let verdict = check_whole(&*problem, &output);
             assert_eq!(verdict, Verdict::Right, "{word} by {each}");
-            // A random walk of 2^31 steps ends 85 times as far from its start.
+            // A random walk of 2^31 steps ends 85 times as far from its start as a random walk of `N` steps.
             assert!(largest < f64::from(1 << bound) / 85.0, "{word} by {each}: {largest}");
         }
     }

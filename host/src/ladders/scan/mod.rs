@@ -19,8 +19,8 @@
 //! that are summed, γ(k) = k u / (1 - k u), and u = 2^-24 is the unit roundoff. k is the largest number of additions
 //! that an element goes through (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2).
 //! With t tiles, k is at most 60 + t in both rungs. At most 25 additions sum a tile, 13 combine the words that a warp
-//! reads, and 20 add everything before an element in its tile. Each earlier tile adds at most one addition; in
-//! `scan_pipelined`, each earlier wave does.
+//! reads, and 20 add everything before an element in its tile. In addition, each earlier tile (in `scan_pipelined`,
+//! each earlier wave) adds at most one addition.
 //!
 //! The ladder `reduce` documents the bound of a product.
 //!

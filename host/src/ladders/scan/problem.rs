@@ -95,7 +95,7 @@ impl<T: Number> Scan<T> {
         self.input.get_or_init(|| self.data.generate(self.n, self.op))
     }
 
-    /// Returns the length in 32-bit words, because a thread processes the same number of words for every type.
+    /// Returns the length in 32-bit words. In this unit, a thread's share is the same for every type.
     fn words(&self) -> u64 {
         self.n * Self::SIZE / 4
     }
@@ -107,7 +107,7 @@ impl<T: Number> Scan<T> {
     }
 
     /// Returns the maximum allowed error of a result that combines `elements` elements whose magnitudes add up to
-    /// `magnitudes`. The ladder's documentation derives it.
+    /// `magnitudes`. The ladder's documentation derives this maximum.
     fn error(&self, launch: &Launch, rung: &Rung, elements: u64, magnitudes: f64, right: T::Wide) -> f64 {
         let magnitude = right.distance(T::Wide::identity(Op::Sum));
         if self.is_exact() || !magnitude.is_finite() {

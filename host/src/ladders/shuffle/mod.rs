@@ -92,7 +92,7 @@ impl Shuffle {
         LANES.max(self.width)
     }
 
-    /// Returns the bits of a value, which is its index, plus one half for floats.
+    /// Returns the bits of the input at index `place`: the index, plus one half for floats.
     fn value(&self, place: u32) -> u32 {
         match self.is_float {
             true => (place as f32 + 0.5).to_bits(),

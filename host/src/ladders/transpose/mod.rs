@@ -3,8 +3,8 @@
 //! Each kernel has the parameters `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies
 //! without transposing. The speed of the other rungs is compared with the speed of this copy.
 //!
-//! Effective bandwidth is computed as in the ladder's source text. This is one read and one write of every element,
-//! rows × cols × 8 bytes, divided by the time.
+//! Effective bandwidth is computed as in the ladder's source text: one read and one write of every element, rows × cols
+//! × 8 bytes, divided by the time.
 
 use std::sync::OnceLock;
 
@@ -177,9 +177,9 @@ unsafe impl Problem for Transpose {
     }
 }
 
-/// Returns the first place at which `found` is not the transpose of `input`. The comparison proceeds square by square.
-/// Reading a large matrix column by column would miss every cache, while a square fits into the nearest one. All cores
-/// compare bands of the input's rows, and the first band with a difference determines the result.
+/// Returns the first position at which `found` is not the transpose of `input`. The comparison proceeds square by
+/// square. Reading a large matrix column by column would miss every cache, while a square fits into the nearest cache.
+/// All cores compare bands of the input's rows, and the first band with a difference determines the result.
 fn first_difference(found: &[u32], input: &[u32], rows: usize, cols: usize) -> Option<usize> {
     const SIDE: usize = 64;
     let bands = input.par_chunks(SIDE * cols).enumerate();

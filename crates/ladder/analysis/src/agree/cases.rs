@@ -36,7 +36,7 @@ static DEFAULTS: LazyLock<Vec<DefaultCase>> = LazyLock::new(|| rows("cases.toml"
 /// replace the default ones.
 ///
 /// # Errors
-/// Returns [`Error::Engine`] when a name is not the name of a ladder, and when none of the ladders has an option.
+/// Returns [`Error::Engine`] when a name is not the name of a ladder, and when none of the ladders has a given option.
 pub fn cases(
     catalog: &Catalog,
     names: &[String],

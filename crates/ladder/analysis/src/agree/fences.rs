@@ -1,9 +1,9 @@
 //! System-scope fences, which some GPUs count as memory accesses.
 //!
 //! `fence.acq_rel.sys` and `membar.sys` are not loads or stores, and the simulator does not count them as such. An H100
-//! counts each fence as several accesses: for each fence that a warp executes, its counters increase by one request and
-//! one sector of global stores, two requests of local loads and two of local stores. These numbers are in
-//! `metrics.toml` (`system_fence`). An H200 counts nothing for a fence.
+//! counts each fence as several accesses. For each fence that a warp executes, the H100's counters increase by one
+//! request and one sector of global stores, by two requests of local loads, and by two requests of local stores. These
+//! numbers are in `metrics.toml` (`system_fence`). An H200 counts nothing for a fence.
 //!
 //! The numbers come from a recording of five kernels of the ladder `allreduce` on an H100 (2026-11-25). Each kernel had
 //! 128 blocks with 4 fences, executed by one warp. Each of these 512 fences was counted as above: 512 more store requests
@@ -59,8 +59,8 @@ mod tests {
         );
         assert!(explained(sectors, 131_584.0, 132_096.0, 512.0).is_some());
         assert!(explained(loads, 0.0, 1024.0, 512.0).unwrap().ends_with("as 2 accesses"));
-        // One access too many, allreduce_ring's spilled registers, a kernel without fences, and a metric that fences do
-        // not change.
+        // Fences do not explain one access too many, allreduce_ring's spilled registers, a kernel without fences, or a
+        // metric that fences do not change.
         assert_eq!(explained(requests, 8704.0, 9217.0, 512.0), None);
         assert_eq!(explained(loads, 0.0, 3072.0, 512.0), None);
         assert_eq!(explained(requests, 8704.0, 8704.0, 0.0), None);

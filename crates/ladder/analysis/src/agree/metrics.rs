@@ -25,7 +25,7 @@ pub struct ComparedMetric {
     /// The counters of copies to shared memory: the unit's counter of copies through L1, and the by-instruction counter
     /// of copies that bypass L1.
     pub copies: Option<[String; 2]>,
-    /// The counter of the other kind of atomics (with or without a result).
+    /// For a counter of atomics with a result, the counter of atomics without a result, and the reverse.
     pub together: Option<String>,
     /// The number of accesses that some GPUs count for each system-scope fence that a warp executes.
     #[serde(default)]
@@ -60,20 +60,20 @@ pub enum Rule {
 }
 
 impl ComparedMetric {
-    /// Returns whether this change can explain a GPU number that is higher than the simulator's, or lower if not
-    /// `higher`.
+    /// Returns whether this change can explain why the GPU's number is higher (or, if `higher` is false, lower) than
+    /// the simulator's number.
     ///
-    /// Replacing a branch by predication explains nothing, because an instruction whose predicate is false for all
-    /// threads of a warp is not counted. (On an H100 all warps of a block of `reduce_shfl` reach the load of its second
-    /// half, and only the warp that loads is counted.) Code that was duplicated into both sides of a branch can explain
-    /// a higher number. The parts of a diverged warp execute such code one after another, while the whole warp would
-    /// have executed it once.
+    /// Replacing a branch with predication explains nothing, because an instruction whose predicate is false for all
+    /// threads of a warp is not counted. (On an H100, all warps of a block of `reduce_shfl` reach the load in the
+    /// second half of the kernel, but only the warp that loads is counted.) Code that was duplicated into both sides of
+    /// a branch can explain a higher number. The parts of a diverged warp execute such code one after another, while
+    /// the whole warp would have executed it once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
         // One pass serves several lanes.
         if change.effect == Effect::Counted {
             return !higher && self.counts(Kind::Atoms);
         }
-        // An atomic operation whose result was removed is counted by the counter of the other kind.
+        // An atomic operation whose result was removed is counted as an atomic without a result.
         if change.effect == Effect::Resultless {
             return self.counts(if higher { Kind::Red } else { Kind::Atom });
         }
@@ -109,7 +109,7 @@ pub const UNIFORM: &str = "smsp__sass_branch_targets_threads_uniform.sum";
 /// Instructions per warp: of SASS on a GPU, of PTX in the simulator.
 pub const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
 
-/// Returns the metric of this name.
+/// Returns the metric with this name.
 pub fn find(name: &str) -> Option<&'static ComparedMetric> {
     METRICS.iter().find(|metric| metric.name == name)
 }

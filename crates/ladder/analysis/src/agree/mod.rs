@@ -1,13 +1,13 @@
 //! Agreement: compares the simulator's counters of every rung with Nsight Compute's on a GPU.
 //!
-//! - [`metrics`] lists the metrics that both sides count, with the rule for when two numbers agree.
-//! - [`class`] classifies two numbers, and explains differences by the changes that `ptxas` made to the PTX.
-//! - [`cases`] lists the runs that are compared; [`compare`] compares one.
+//! - [`metrics`] lists the metrics that both sides count, and the rule that decides whether two numbers agree.
+//! - [`class`] classifies two numbers, and explains differences with the changes that `ptxas` made to the PTX.
+//! - [`cases`] lists the runs that are compared; [`compare`] compares one run.
 //! - [`record`] defines comparisons as recorded results, which tests use to check the simulator without a GPU.
 //!
 //! The simulator counts PTX; a GPU counts the machine code that `ptxas` makes from it. When the two numbers differ, the
 //! instructions of both are compared. If `ptxas` changed instructions that a metric counts, the change explains a
-//! difference of that metric. A difference without such a change is unexplained.
+//! difference in that metric. A difference without such a change is unexplained.
 //!
 //! A kernel that waits for other blocks has different counts in every run, on both sides. When nothing explains a
 //! difference of such a kernel, the kernel is counted again on the GPU.
@@ -66,7 +66,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Finds the tools for a GPU of this compute capability.
+    /// Finds the tools for a GPU with this compute capability.
     ///
     /// # Errors
     /// Returns the names of the missing tools, each with instructions for installing it.
@@ -153,7 +153,7 @@ pub fn counters() -> MetricSet {
     MetricSet { needed: counters(false), optional: &counters(true) | &copies.flatten().cloned().collect() }
 }
 
-/// Returns the metrics that a GPU supports, according to its numbers for several launches.
+/// Returns the metrics that a GPU supports, as determined from the GPU's numbers for several launches.
 pub fn counted_by(on_gpu: &[Numbers]) -> Vec<&'static ComparedMetric> {
     let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
     let is_there =
@@ -275,15 +275,17 @@ fn class_without_changes(
     Some((Class::Explained, Some(why)))
 }
 
-/// The explanation when the by-instruction counter equals the simulator's number.
+/// The explanation if the by-instruction counter equals the simulator's number.
 const ARBITRATION: &str = "all of the difference is arbitration: by instruction the GPU counts the same number as sim";
 
-/// The relative excess of a GPU's atomic sectors that is tolerated. If the words of a request are in more than four
-/// 128-byte cache lines, the GPU processes some line twice. (On an H100, all 24 tested requests that change 32 words in
-/// one to four lines count each sector once. Of 58 tested requests in five or more lines, 13 count one sector twice.)
+/// The relative amount by which the GPU's number of atomic sectors may exceed the simulator's. If the words of a
+/// request are in more than four 128-byte cache lines, the GPU can process one line twice. (On an H100, all 24 tested
+/// requests that change 32 words in one to four lines count each sector once. Of 58 tested requests in five or more
+/// lines, 13 count one sector twice.)
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
-/// Keeps an explanation for a counter of atomics only if both sides agree on the sum of the two kinds of atomics.
+/// Keeps an explanation for a counter of atomics only if both sides agree on the sum of atomics with and without a
+/// result.
 fn with_the_other_kind(
     metric: &ComparedMetric,
     (sim, gpu): (&Numbers, &Numbers),
@@ -319,8 +321,8 @@ fn with_the_other_kind(
 const OTHER_RUN: f64 = 0.01;
 
 /// Returns the explanation if the whole difference is in copies that bypass L1. The GPU's by-instruction counter counts
-/// more or fewer sectors for these copies than they access. An error in the simulator's count would also change the
-/// global load sectors, which are compared separately.
+/// more or fewer sectors for these copies than the copies access. An error in the simulator's count would also change
+/// the global load sectors, which are compared separately.
 fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numbers) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);

@@ -234,7 +234,7 @@ impl Comparisons {
         runs.all(|run| run.count(Some(Class::Unexplained)) == 0)
     }
 
-    /// Returns the rungs of the catalog that are in no run, by ladder. They are not measured yet.
+    /// Returns the rungs of the catalog that are in no run, by ladder. These rungs are not measured yet.
     pub fn missing(&self, catalog: &Catalog) -> Vec<(&'static str, Vec<&'static str>)> {
         let of_ladder = |ladder: &'static Ladder| {
             let runs = self.runs.iter().filter(|run| run.ladder == ladder.name);

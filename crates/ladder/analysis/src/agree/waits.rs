@@ -15,9 +15,9 @@ const REMEASUREMENTS: usize = 4;
 /// A rung and its launch.
 type RungLaunch = (&'static Rung, Launch);
 
-/// Counts the launches of some rungs again: rungs that wait for other blocks and have unexplained differences. Marks
-/// the differences that change from run to run on the GPU. `on_gpu` holds the numbers of the first run, and `count`
-/// counts launches once more.
+/// Recounts the rungs that wait for other blocks and have unexplained differences. Marks the differences that
+/// change from run to run on the GPU. `on_gpu` holds the numbers of the first run, and `count` counts launches once
+/// more.
 ///
 /// # Errors
 /// Returns an error when `count` fails.
@@ -51,7 +51,7 @@ pub(super) fn remeasure(
 
 /// Marks the unexplained differences of a rung whose numbers change between these runs on the GPU. Also marks a
 /// difference if another metric of the same instructions changes, because a share with two decimal places hides small
-/// changes of its counters.
+/// changes in its counters.
 ///
 /// Wavefronts that include arbitration change from run to run in every kernel, so their changes are not evidence.
 fn mark(row: &mut ComparedRung, runs: &[&Numbers]) {

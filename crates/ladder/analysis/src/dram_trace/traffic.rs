@@ -46,12 +46,12 @@ pub struct Accesses {
     /// The average number of bursts of a request in its busiest channel. The bus of the channel transfers these bursts
     /// one after another.
     pub queue: f64,
-    /// The same average if each request's bursts were spread evenly over all channels.
+    /// The value that [`Accesses::queue`] would have if each request's bursts were spread evenly over all channels.
     pub best_queue: f64,
     /// The bursts of the busiest channel, divided by the average over all channels: 1 for an even distribution, or the
     /// number of channels if all bursts are in one channel.
     pub busiest_channel_over_mean: Option<f64>,
-    /// The same ratio for banks.
+    /// The same ratio as [`Accesses::busiest_channel_over_mean`], for banks.
     pub busiest_bank_over_mean: Option<f64>,
     /// The number of bursts of each channel.
     pub bursts_by_channel: Vec<u64>,
@@ -87,7 +87,7 @@ struct Counts {
     channels: u64,
     /// The sum, over all requests, of the number of bursts in a request's busiest channel.
     queue: u64,
-    /// The same sum if each request's bursts were distributed evenly.
+    /// The sum that `queue` would be if each request's bursts were distributed evenly.
     best_queue: u64,
     /// The number of bursts of each window and bank, ordered by window first.
     bursts: Vec<u64>,

@@ -1,4 +1,4 @@
-//! The occupancy of a rung, and how it changes with the block, the shared memory and the registers.
+//! The occupancy of a rung, and how it changes with the block size, the shared memory and the registers.
 
 use serde::Serialize;
 use toolkit::Usage;
@@ -72,7 +72,7 @@ impl EntryOccupancy {
     }
 }
 
-/// A range of amounts of a resource with the same number of resident blocks.
+/// A range of amounts of a resource that all allow the same number of resident blocks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
     /// The smallest amount.

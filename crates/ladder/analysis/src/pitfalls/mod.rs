@@ -1,4 +1,4 @@
-//! The pitfalls' effects on a GPU, and what NVIDIA's compute-sanitizer finds in them, as recorded results.
+//! The pitfalls' effects on a GPU, and the findings of NVIDIA's compute-sanitizer, as recorded results.
 
 use std::fmt;
 use std::sync::LazyLock;

@@ -7,7 +7,7 @@ use profile::model::Constants;
 /// A prediction and the measured time in microseconds.
 pub type Observation<'a> = (&'a Prediction, f64);
 
-/// Returns the mean square of the logarithms of predicted over measured times.
+/// Returns the mean square of log(predicted time / measured time).
 pub fn error(device: &Description, constants: &Constants, observations: &[Observation<'_>]) -> f64 {
     let squares = observations.iter().map(|(prediction, measured)| {
         let predicted = prediction.estimate_with(device, constants).us;

@@ -62,7 +62,7 @@ impl MeasuredTimes {
     /// their times.
     ///
     /// # Errors
-    /// Returns [`Error::Request`] when the file has no times of the ladder, or only times of other problems.
+    /// Returns [`Error::Request`] when the file contains no times for the ladder, or only times for other problems.
     pub fn of(&self, ladder: &Ladder, problem: &str) -> Result<Times, Error> {
         let is_timed = |row: &&MeasuredTime| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
         let timed: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();

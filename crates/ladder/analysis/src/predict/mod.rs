@@ -83,7 +83,7 @@ pub struct LadderPrediction {
     pub ladder: &'static Ladder,
     /// The problem in words.
     pub title: String,
-    /// The bytes of the problem, for the effective bandwidth.
+    /// The number of bytes of the problem, from which effective bandwidth is computed.
     pub bytes: u64,
     /// The predictions of the rungs that run on the device.
     pub predictions: Vec<Prediction>,
@@ -99,8 +99,8 @@ pub fn properties(device: &Description) -> DeviceProperties {
 /// Measured times in microseconds, by rung.
 pub type Times = BTreeMap<String, f64>;
 
-/// Predicts the rungs of a ladder's plan. Rungs that the device does not support are left out, unless they were
-/// requested by name.
+/// Predicts the times of the rungs in a ladder's plan. Rungs that the device does not support are left out, unless they
+/// were requested by name.
 ///
 /// # Errors
 /// Returns [`Error`] when there is no `ptxas`, or when the simulator fails. Also returns [`Error`] when the device does
@@ -149,7 +149,7 @@ pub fn ladder(
     Ok(LadderPrediction { ladder, title, bytes, predictions, left_out })
 }
 
-/// Predicts the times of launches of one problem that were planned for the device, from samples of up to
+/// Predicts the times of one problem's launches, which were planned for the device, from samples of up to
 /// `most_instructions` warp instructions. Without `ptxas`, registers are assumed not to limit the number of blocks on a
 /// multiprocessor. [`Prediction::refusal`] marks times that are not predictions.
 ///
@@ -178,9 +178,9 @@ fn entries(
     launches.par_iter().map(entry).collect()
 }
 
-/// Predicts like [`launches`], with an error for each launch that is not predicted. A launch is not predicted if the
-/// model [refuses](Prediction::refusal) it or its sample fails. For example, a sample fails if its blocks wait for
-/// blocks outside of the sample.
+/// Predicts times like [`launches`], but returns an error for each launch that is not predicted. A launch is not
+/// predicted if the model [refuses](Prediction::refusal) it or its sample fails. For example, a sample fails if its
+/// blocks wait for blocks outside of the sample.
 ///
 /// # Errors
 /// Returns an error when the device is unknown, and when the simulator cannot hold the problem.
@@ -216,7 +216,7 @@ pub(crate) fn occupancy_of(
     Ok((EntryOccupancy::with_usage(usage, launch, Limits::named(&device.arch)?), known.is_some()))
 }
 
-/// Predicts launches of one problem that have these occupancies.
+/// Predicts the times of one problem's launches, given the occupancy of each launch.
 fn predictions<'a>(
     kernels: &'static Kernels,
     device: &Description,

@@ -9,7 +9,7 @@ use engine::names::{near, near_names};
 /// The reason why a GPU lacks a counter of the simulator.
 const PTX_ONLY: &str = "a count of PTX instructions, which the hardware does not execute";
 
-/// Returns the metric of this name: one of [`METRICS`], a counter of the simulator, or, on a GPU, any name in the
+/// Returns the metric with this name: one of [`METRICS`], a counter of the simulator, or, on a GPU, any name in the
 /// format of Nsight Compute.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ fn nearest(name: &str) -> Vec<String> {
     near_names(name, known.chain(counters.map(|counter| counter.name)))
 }
 
-/// Returns suggestions for names that a chip does not have, as the start of a message.
+/// Returns suggestions for names of metrics that a chip does not have, as the start of an error message.
 pub(super) fn did_you_mean(metrics: &[String]) -> String {
     // A known name is not misspelled; the chip lacks the metric.
     let unknown = metrics.iter().map(|name| (name, nearest(name)));

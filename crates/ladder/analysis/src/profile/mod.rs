@@ -84,7 +84,7 @@ pub struct Profile {
 /// Plans the problem of a selection and one launch of each rung for a device.
 ///
 /// # Errors
-/// Returns [`Error::Engine`] when the options, the block or a named rung are not possible, and [`Error::Request`] when
+/// Returns [`Error::Engine`] when the options, the block or a named rung are not supported, and [`Error::Request`] when
 /// no rung of the ladder computes the problem.
 pub fn plan(selection: &Selection, block: Option<[u32; 3]>, device: DeviceProperties) -> Result<Plan, Error> {
     let plan = selection.plan(block, None, device)?;
@@ -116,7 +116,7 @@ pub fn on_sim(device: &mut dyn Device, plan: &Plan, mut progress: impl FnMut(&Ru
 }
 
 /// Returns the next rung of the ladder that applies this optimization. This is the rung that the checklist pairs with
-/// this one, or otherwise the first later rung in its pairs.
+/// `rung` for the optimization, or otherwise the first later rung in the optimization's pairs.
 pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
     let entry = optimization.entry();
     if let Some(pair) = entry.pair(ladder.name, rung.name) {

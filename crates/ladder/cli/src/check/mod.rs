@@ -98,11 +98,11 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
 }
 
-/// The maximum size of a problem that the sanitizers check by default: this size includes all edge cases of every rung
-/// but excludes the largest problems, which would take minutes.
+/// The maximum size of a problem that the sanitizers check by default. All edge cases of every rung are within this
+/// size. The largest problems exceed this size, because they would take minutes.
 const USUAL_BYTES: u64 = 256 << 10;
 
-/// Turns on the requested sanitizers, or else those in `usual` if the device has sanitizers.
+/// Turns on the requested sanitizers. If none were requested, turns on those in `usual` if the device has sanitizers.
 ///
 /// # Errors
 /// Returns [`Error::Request`] when the device does not have the requested sanitizers.

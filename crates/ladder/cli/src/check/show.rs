@@ -42,7 +42,8 @@ pub(super) struct Check {
     pub(super) block: [u32; 3],
     /// Whether the result was correct. A result can be correct by luck, so see the findings too.
     pub(super) correct: bool,
-    /// The schedule of the wrong result, or the only schedule of the launch, unless it is the default schedule.
+    /// The schedule of the launch whose result was wrong, or the launch's only schedule. `None` for the default
+    /// schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) schedule: Option<String>,
     /// The findings of the device `sim`. For a launch that failed on a GPU, the findings of a second run on `sim`.
@@ -215,7 +216,7 @@ fn blocks(checks: &[&Check]) -> String {
     blocks.into_iter().map(dims).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the result of the checks of one size: right, or the rungs that were wrong or had findings, with their
+/// Returns the result of the checks for one size: right, or the rungs that were wrong or had findings, with their
 /// blocks.
 fn result(checks: &[&Check]) -> Cell {
     let rungs = |is_meant: fn(&Check) -> bool| {

@@ -18,7 +18,7 @@ use crate::launcher::Launcher;
 pub(super) struct Plan<'a> {
     pub(super) selected: &'a Selection,
     blocks: &'a [[u32; 3]],
-    /// The problems that were given; `None` stands for the default sweep of the ladder.
+    /// The problems that the user gave; `None` stands for the default sweep of the ladder.
     problems: Option<Vec<Options>>,
     /// The number of random schedules that each launch also runs under.
     schedules: u32,
@@ -35,7 +35,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self, Error> {
         let problems = selected.combinations()?;
         let plan = Self { selected, blocks, problems, schedules, most_bytes };
-        // Planning the block for the default problem refuses a block that no rung supports before the sweep starts.
+        // Plan the block for the default problem before the sweep starts, to refuse a block that no rung supports.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
             plan.launches(&*selected.ladder.problem(options)?, DeviceProperties::default())?;
@@ -44,9 +44,9 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the launches for a problem on a device. The default sweep of the ladder leaves out rungs that do not
-    /// compute the problem, and blocks that a rung was not compiled for. If the user gave the problem, a rung that does
-    /// not compute it is an error. A missing block is then an error only for named rungs, or if no launch is left.
-    /// Rungs that the problem refuses are also left out, but the sweep records them.
+    /// compute the problem, and blocks that a rung was not compiled for. If the user gave the problem, a named rung
+    /// that does not compute the problem is an error. So is a block that a rung was not compiled for, if the rung was
+    /// named or if no launch is left. Rungs that the problem refuses are also left out, but the sweep records them.
     fn launches(
         &self,
         problem: &dyn Problem,
@@ -70,7 +70,7 @@ impl<'a> Plan<'a> {
         Ok((launches, left_out))
     }
 
-    /// Returns the problems to check. The simulator checks fewer of them.
+    /// Returns the problems to check: fewer on the simulator than on a GPU.
     fn problems(&self, is_sim: bool) -> Vec<Options> {
         let effort = if is_sim { Effort::Quick } else { Effort::Full };
         self.problems.clone().unwrap_or_else(|| (self.selected.ladder.sweep)(effort))

@@ -7,7 +7,8 @@ use crate::output::escaped;
 
 /// The number of unchanged lines that are shown around a change.
 const CONTEXT: usize = 2;
-/// The maximum number of lines of machine code, because unrolled loops have thousands.
+/// The maximum number of lines of machine code that are shown. The code of an unrolled loop can have thousands of
+/// lines.
 const LINES: usize = 1000;
 
 /// Converts the first lines of a text with terminal escape sequences to HTML. Each color becomes a class, from `t1`

@@ -49,7 +49,7 @@ const BYTES: usize = 100 << 10;
 #[derive(Debug, Serialize)]
 pub(super) struct ReportPage {
     pub data: Data,
-    /// One entry for each ladder of the data.
+    /// One entry for each ladder in the data.
     pub ladders: Vec<LadderShown>,
 }
 
@@ -59,14 +59,14 @@ pub(super) struct LadderShown {
     roofline: Option<Chart>,
     /// A sentence about the fastest rung and its speedup over the first rung.
     best: Option<String>,
-    /// One entry for each rung of the data.
+    /// One entry for each rung in the data.
     rungs: Vec<RungShown>,
 }
 
 #[derive(Debug, Serialize)]
 struct RungShown {
     time: String,
-    /// The previous rung, for the changes.
+    /// The name of the previous rung, to which the changes refer.
     before: Option<String>,
     /// The speedup over the previous rung.
     faster: Option<String>,

@@ -12,7 +12,7 @@ use crate::output::{NOTHING, duration};
 pub(super) struct Comparison {
     old: Side,
     new: Side,
-    /// The reasons why a part of the reports is not compared.
+    /// The reasons why parts of the reports are not compared.
     warnings: Vec<String>,
     ladders: Vec<Ladder>,
 }
@@ -60,7 +60,7 @@ struct CounterChange {
 /// The relative difference below which two times count as equal.
 const ALIKE: f64 = 0.01;
 
-/// Compares two reports that were read from files of these names.
+/// Compares two reports that were read from files with these names.
 pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Data) -> Comparison {
     let mut warnings = Vec::new();
     if (old.origin.is_measured, &old.origin.device) != (new.origin.is_measured, &new.origin.device) {

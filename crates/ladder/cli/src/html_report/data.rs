@@ -1,4 +1,4 @@
-//! The contents of a report as data. The page embeds the data as JSON, which is read again to compare two reports.
+//! The contents of a report as data. The page embeds the data as JSON, and a comparison of two reports reads this JSON.
 
 use std::path::Path;
 
@@ -31,9 +31,10 @@ pub(super) struct LadderData {
     pub summary: String,
     /// The problem in words.
     pub problem: String,
-    /// The minimum bytes that a launch moves.
-    /// The problem of the counters. It is smaller if counting the whole problem takes too long.
+    /// The problem for which the counters were collected. It is smaller than `problem` if counting `problem` takes too
+    /// long.
     pub counted: String,
+    /// The minimum number of bytes that a launch moves.
     pub bytes: u64,
     pub flops: Option<u64>,
     /// The minimum time that the device's memory or arithmetic needs for the problem.

@@ -24,7 +24,7 @@ mod unix {
     pub(in crate::learn) struct Keys(Termios);
 
     impl Keys {
-        /// Returns whether standard input is a terminal with keys.
+        /// Returns whether standard input is a terminal, from which keys can be read.
         pub(in crate::learn) fn exist() -> bool {
             std::io::stdin().is_terminal()
         }
@@ -37,7 +37,7 @@ mod unix {
             let before = tcgetattr(stdin())?;
             let mut mode = before.clone();
             mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
-            // A read returns as soon as a key is pressed, or after some tenths of a second without a key.
+            // A read returns as soon as a key is pressed, or after `INTERVAL` without a key.
             mode.special_codes[SpecialCodeIndex::VMIN] = 0;
             mode.special_codes[SpecialCodeIndex::VTIME] = (INTERVAL.as_millis() / 100) as u8;
             tcsetattr(stdin(), OptionalActions::Now, &mode)?;

@@ -1,4 +1,4 @@
-//! `ladder learn`: exercises that the simulator checks. They are kernels with blanks and kernels with a bug.
+//! `ladder learn`: exercises that the simulator checks, which are kernels with blanks or with a bug.
 
 mod keys;
 mod show;
@@ -145,7 +145,7 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     }
 }
 
-/// Returns the exercise of this name.
+/// Returns the exercise with this name.
 fn named<'c>(name: &str, course: &'c Course, catalog: &Catalog) -> Result<&'c Exercise, Error> {
     course.exercise(name).ok_or_else(|| match catalog.pitfalls.iter().find(|bug| bug.name == name) {
         Some(bug) => {
@@ -159,7 +159,7 @@ fn named<'c>(name: &str, course: &'c Course, catalog: &Catalog) -> Result<&'c Ex
     })
 }
 
-/// Returns the exercise of this name, or the next unsolved one.
+/// Returns the exercise with this name, or the next unsolved exercise.
 fn named_or_next<'c>(
     name: Option<&str>,
     progress: &Progress,

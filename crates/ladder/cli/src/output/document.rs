@@ -13,7 +13,7 @@ use super::wrapped;
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     blocks: Vec<Block>,
-    /// The elements of the JSON array, as JSON texts.
+    /// The elements of the JSON array, each as JSON text.
     records: Vec<String>,
     /// The JSON output if it is not an array.
     value: Option<String>,
@@ -89,7 +89,7 @@ impl Document {
         self.context = Some(context);
     }
 
-    /// Returns the records of the document: from tables with results, and records that no table shows.
+    /// Returns the document's records: those of tables with results, and the records that no table shows.
     pub fn results(&self) -> Vec<Record> {
         let records = self.blocks.iter().map(|block| match (block, &self.context) {
             (Block::Table(table), Some(context)) => table.records(context),

@@ -85,7 +85,7 @@ impl Column {
         Self::new(heading, Content::Number)
     }
 
-    /// Returns a column of names from the code, such as rungs. Markdown formats them as code.
+    /// Returns a column of names from the code, such as the names of rungs. Markdown formats the names as code.
     pub fn name(heading: impl Into<String>) -> Self {
         Self::new(heading, Content::Name)
     }
@@ -129,7 +129,7 @@ impl Cell {
         Self { value: Some(value.clone()), ..Self::from(value.to_string()) }
     }
 
-    /// Returns a number with a unit, or an empty cell, drawn as a dash, if there is no number.
+    /// Returns a cell with a number and a unit. If there is no number, the cell is empty and drawn as a dash.
     pub fn measured(number: Option<f64>, unit: Unit) -> Self {
         number.map_or(Self::from(MISSING), |number| Self::of(Value::new(number, unit)))
     }

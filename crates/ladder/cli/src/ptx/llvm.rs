@@ -8,7 +8,7 @@ use crate::error::Error;
 /// Returns the `define` of a function in one of a folder's modules.
 ///
 /// # Errors
-/// Returns an error when the folder or a module cannot be read, and when no module has the function.
+/// Returns an error when the folder or a module cannot be read, and when no module contains the function.
 pub(super) fn function_in(folder: &Path, name: &str) -> Result<String, Error> {
     let unreadable = |error| Error::Source(format!("cannot read {}: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -21,7 +21,7 @@ pub(super) fn function_in(folder: &Path, name: &str) -> Result<String, Error> {
 }
 
 /// Returns the `define` of a function in a module's text, up to its closing brace, without the `!dbg` attachments of
-/// instructions. Returns `None` when the module does not have the function.
+/// instructions. Returns `None` when the module does not contain the function.
 fn function(ir: &str, name: &str) -> Option<String> {
     let plain = format!("@{name}(");
     let quoted = format!("@\"{name}\"(");

@@ -10,8 +10,8 @@ use super::highlight;
 use super::source::Interleave;
 
 /// Returns a function's PTX. If `verbatim`, every line is as the compiler wrote it; otherwise `.loc` directives,
-/// comments, and labels that only debug information uses are removed. `interleave` adds the source lines above each run
-/// of instructions that comes from them.
+/// comments, and labels that only debug information uses are removed. `interleave` adds source lines above each run of
+/// instructions that comes from these lines.
 pub(super) fn function(
     listing: &Listing<'_>,
     function: &Function<'_>,

@@ -79,7 +79,8 @@ fn named<'m, 'a>(
     }
 }
 
-/// Returns the entry of a rung for its ladder's default problem, or the first entry if the rung does not compute it.
+/// Returns the entry of a rung for its ladder's default problem, or the first entry if the rung does not compute this
+/// problem.
 fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String, Error> {
     let problem = ladder.problem(&Options::default())?;
     let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default());

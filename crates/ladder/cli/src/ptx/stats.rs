@@ -24,7 +24,7 @@ const CLASSES: [&str; 13] = [
     "other",
 ];
 
-/// Returns the class of an instruction, which is based on the table of opcodes with a few finer distinctions.
+/// Returns the class of an instruction. The classes are based on the table of opcodes, with a few finer distinctions.
 fn class(instruction: &Instruction<'_>) -> &'static str {
     match (instruction.operation(), simt_isa::class(instruction.opcode)) {
         ("atom" | "red" | "sured", _) => "atomic",

@@ -1,4 +1,4 @@
-//! Snapshots of the output of `ladder ptx` for a small PTX file. They need neither a compiler nor NVIDIA's tools.
+//! Snapshots of the output of `ladder ptx` for a small PTX file. The tests need neither a compiler nor NVIDIA's tools.
 
 #![allow(clippy::unwrap_used)]
 
@@ -70,8 +70,8 @@ fn one_kernel_with_its_rust() {
     assert_snapshot!(plain(&printed("sum_64", false, true)));
 }
 
-/// Parses a text and prints everything in it. Any text must yield either a module or an error that names a line of the
-/// text, and must never panic.
+/// Parses a text and prints everything in it. For any text, the parser must return either a module or an error that
+/// names a line of the text. It must never panic.
 fn read_and_show(text: &str) {
     let listing = match Listing::new(text) {
         Ok(listing) => listing,

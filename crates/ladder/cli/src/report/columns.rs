@@ -119,8 +119,8 @@ impl ColumnText {
     }
 }
 
-/// Returns the published speedup and the rung that it is relative to. If that rung is not the first one, the measured
-/// speedup over that rung follows.
+/// Returns the published speedup and the rung that the speedup is relative to. If that rung is not the first rung, the
+/// measured speedup over it follows.
 fn published(report: &Report, outcome: &RungResult) -> String {
     let Some(speedup) = outcome.rung.published else {
         return String::new();

@@ -78,8 +78,8 @@ fn incomplete() -> &'static str {
     }
 }
 
-/// Returns the table of the rungs, with these columns of counters. If there are predictions, they replace the launch,
-/// which only JSON then includes.
+/// Returns the table of the rungs, with these columns of counters. If there are predictions, the table shows them in
+/// place of the launch, which then only the JSON output includes.
 fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine::Column]) -> Table {
     let timed = report.ladder.shown.timed;
     let speedup = timed.iter().find(|speedup| matches!(speedup, OverFirst | OfCopy | OverBefore)).copied();

@@ -82,9 +82,9 @@ fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
 /// [`Metric`](engine::device::Metric)s; a ratio whose divisor is zero is `null`.
 ///
 /// Other fields are present only in some runs: `gflop_per_s` if the ladder is measured in operations per second;
-/// `picture` with the values before and after if the ladder has a picture; `findings` if kernels were checked; `notes`
-/// on the checks; and `wrong` with the reason if `correct` is false. If a run stopped early, its last object gives the
-/// reason in `incomplete` and lists the remaining rungs in `not_run`.
+/// `picture` with the values before and after the launch if the ladder has a picture; `findings` if kernels were
+/// checked; `notes` on the checks; and `wrong` with the reason if `correct` is false. If a run stopped early, its last
+/// object gives the reason in `incomplete` and lists the remaining rungs in `not_run`.
 pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<&Predictions>) {
     for (index, outcome) in report.outcomes.iter().enumerate() {
         let predicted_ns = predictions.and_then(|predictions| predictions.times_ns[index]);

@@ -23,8 +23,8 @@ pub(super) fn show(format: Format, all: bool, env: &Env<'_>, to: &mut Output<'_>
 }
 
 /// Lists each optimization with its gain, instructions for applying it, and the pair of rungs that shows it, or all
-/// pairs with `all`. JSON has a record for each optimization, in the order of the checklist. The record holds the gain
-/// (`null` if there is none), the instructions and the pairs of rungs.
+/// pairs with `all`. The JSON output contains a record for each optimization, in the order of the checklist. The record
+/// holds the gain (`null` if there is none), the instructions and the pairs of rungs.
 fn document(measured: &[MeasuredPair], all: bool) -> Document {
     let mut document = Document::default();
     for entry in entries() {

@@ -58,7 +58,7 @@ pub(super) fn show(
     Ok(0)
 }
 
-/// Returns the metrics of these names, without duplicates, or the default ones if no name is given.
+/// Returns the metrics with these names, without duplicates, or the default metrics if no name is given.
 pub(super) fn requested(names: &[String], side: Side) -> Result<Vec<Metric>, Error> {
     if names.is_empty() {
         return Ok(metrics::defaults());
@@ -93,7 +93,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the tables of a ladder's counters. For a single rung, each counter is a row; for several rungs, each
-    /// counter is a column. Requested counters are never left out, but split over several tables if necessary.
+    /// counter is a column. Requested counters are never left out, but are split over several tables if necessary.
     fn tables(&self, profile: &Profile) -> Vec<Table> {
         let shown = self.metrics.iter().filter(|metric| self.is_shown(metric));
         let mut shown: Vec<&Metric> = shown.collect();

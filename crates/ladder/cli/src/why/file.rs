@@ -1,5 +1,5 @@
-//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of launches of kernels in a file, or of a kernel
-//! that is built into Ladder.
+//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of launches, for the kernels of a file or for a
+//! kernel that is built into Ladder.
 
 use std::path::{Path, PathBuf};
 
@@ -120,7 +120,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     Ok(failure.map_or(0, |failure| failure.report(to.err)))
 }
 
-/// Returns the built-in kernel of this name, unless a file has this name.
+/// Returns the built-in kernel with this name, unless a file has this name.
 fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
     let ptx = env.catalog.kernels.newest_for(None)?;
     let named = name.to_str().filter(|_| !name.exists());

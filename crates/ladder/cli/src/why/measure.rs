@@ -54,8 +54,7 @@ pub(super) struct Measured {
     pub profile: Profile,
     /// The predictions, by the rung's name.
     pub predictions: BTreeMap<&'static str, Prediction>,
-    /// The hypothetical verdict without waiting, for each rung that is not predicted because its blocks wait in a
-    /// chain.
+    /// For each rung that is not predicted because its blocks wait in a chain, the verdict without these waits.
     pub without_waits: BTreeMap<&'static str, BoundVerdict>,
 }
 
@@ -64,7 +63,7 @@ impl<'a> Measurement<'a> {
     /// whether the device is a GPU.
     ///
     /// # Errors
-    /// Returns an error when the request is not possible, or when the device cannot be opened.
+    /// Returns an error when the request cannot be fulfilled, or when the device cannot be opened.
     pub(super) fn open(
         args: &'a CommandArgs<Arguments>,
         env: &'a Env<'a>,
@@ -95,7 +94,7 @@ impl<'a> Measurement<'a> {
                 for plan in &mut plans {
                     plan.leave_out_unsupported(&*device)?;
                 }
-                // This process has closed the GPU before another process is profiled on it.
+                // This process has closed the GPU by the time another process is profiled on it.
                 CountingDevice::Gpu(env.ncu(ncu::find(arguments.ncu.as_deref())?, &info)?)
             }
         };
@@ -141,7 +140,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Measures each ladder, and passes each one to `show` as soon as it is measured.
+    /// Measures each ladder, and passes the measurements of a ladder to `show` as soon as they are complete.
     ///
     /// # Errors
     /// Returns an error when the device, the simulator or Nsight Compute fails, and the errors of `show`.
@@ -229,9 +228,9 @@ impl<'a> Measurement<'a> {
     }
 }
 
-/// The JSON record of a rung. `metrics` has the value of each metric on `sim` and on `gpu`, in Nsight Compute's base
-/// unit: bytes, bytes per second, nanoseconds, percent. A value is `null` for the device that did not count, and if the
-/// device lacks the metric or the divisor is zero.
+/// The JSON record of a rung. `metrics` contains the value of each metric on `sim` and on `gpu`, in Nsight Compute's
+/// base unit: bytes, bytes per second, nanoseconds, percent. A value is `null` for the device that did not count. It is
+/// also `null` if the device lacks the metric or the divisor is zero.
 #[derive(Serialize)]
 pub(super) struct CounterRecord<'a> {
     ladder: &'a str,
@@ -254,7 +253,7 @@ struct SimAndGpu {
 #[derive(Serialize)]
 struct VerdictRecord {
     bound_by: &'static str,
-    /// The fraction of that bound that the rung reaches, from 0 to 1.
+    /// The fraction of the bound `bound_by` that the rung reaches, from 0 to 1.
     share: f64,
     fix: Option<Optimization>,
     next_rung: Option<&'static str>,

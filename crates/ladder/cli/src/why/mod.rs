@@ -75,7 +75,7 @@ struct Arguments {
     memory: dram::DramArguments,
 }
 
-/// The views of launches, which are the same for rungs and for files.
+/// The views of launches. Rungs and files have the same views.
 #[derive(Args, Debug)]
 struct View {
     /// Show the counters of each launch: the default ones, or the named ones. The names are Nsight Compute's; on a GPU,

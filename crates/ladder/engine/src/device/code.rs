@@ -15,7 +15,7 @@ pub(super) struct Codes<M> {
     /// The module of the program's kernels that the device runs.
     chosen_ptx: Option<&'static Ptx>,
     loaded: Vec<Outline<'static>>,
-    /// The results by source and entry. The entry is `None` when the whole source was compiled at once.
+    /// The results by source and entry. The entry is `None` if the source was compiled as a whole.
     compiled: HashMap<(Code, Option<String>), Compiled<M>>,
     capability: Option<(u32, u32)>,
     lines: SourceLines,
@@ -29,7 +29,7 @@ pub(super) struct Compiled<M> {
 }
 
 impl<M> Codes<M> {
-    /// Selects the newest of `kernels` that a device of this compute capability can run.
+    /// Selects the newest of `kernels` that a device with this compute capability can run.
     pub(super) fn new(kernels: &'static [Ptx], capability: Option<(u32, u32)>, lines: SourceLines) -> Self {
         // A device too old for all modules gets the oldest module, so that the driver reports why it cannot run that
         // module.
@@ -53,8 +53,9 @@ impl<M> Codes<M> {
     /// holds only this entry, or the whole source when the entry cannot be extracted.
     ///
     /// # Errors
-    /// Returns [`Error::Launch`] when the code or the entry does not exist, [`Error::NeedsNewer`] when only other
-    /// devices have the entry, the errors of [`Ptx::read`], and the compiler's error when the entry does not compile.
+    /// Returns [`Error::Launch`] when the code or the entry does not exist, and [`Error::NeedsNewer`] when only other
+    /// devices have the entry. Also returns the errors of [`Ptx::read`], and the compiler's error when the entry does
+    /// not compile.
     pub(super) fn get(
         &mut self,
         launch: &Launch,
@@ -68,8 +69,8 @@ impl<M> Codes<M> {
                 let missing = || Error::launch(launch, "the PTX has no such entry");
                 return Err(self.check_supported(launch).unwrap_or_else(missing));
             }
-            // The compiler can reject an extracted entry because the extraction is wrong. Its error is only reported if
-            // the compiler rejects the whole source too.
+            // The compiler can reject an extracted entry because the extraction is wrong. The compiler's error is only
+            // reported if the compiler rejects the whole source too.
             let extracted = extract(outline, &launch.entry, self.lines);
             let extracted = extracted.and_then(|text| Some(Compiled::new(compile(&text).ok()?, &Outline::new(text))));
             let new = match extracted {

@@ -130,7 +130,7 @@ impl<const SIMULATED: bool> Cuda<SIMULATED> {
 
 impl<const SIMULATED: bool> Drop for Cuda<SIMULATED> {
     fn drop(&mut self) {
-        // Any work that is still running ends with the process.
+        // Any work that is still running ends when the process exits.
         if !SIMULATED && self.state.get().is_stuck() {
             ABANDONED.store(true, Ordering::Relaxed);
             return;
@@ -233,8 +233,8 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
         self.with(None, |state| {
             let mut target = state.buffer(buffer)?.index(..);
-            // SAFETY: the buffer stays allocated until the fill ends, because freeing device memory waits for it. Every
-            // byte is a valid `u8`.
+            // SAFETY: the buffer stays allocated until the fill ends, because freeing device memory waits for the fill.
+            // Every byte is a valid `u8`.
             unsafe { target.set_8_async(byte, &state.stream.stream) }.map_err(failed("filling a buffer"))
         })
     }

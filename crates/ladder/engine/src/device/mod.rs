@@ -109,7 +109,7 @@ impl fmt::Display for DeviceInfo {
     }
 }
 
-/// The driver's resource figures for an entry and for blocks of a launch of that entry.
+/// The resource figures that the driver reports for an entry, and for the blocks of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Resident {
     /// The number of registers per thread.
@@ -254,8 +254,9 @@ pub trait Device {
     /// affect the figures. A device without a driver returns `None`.
     ///
     /// # Errors
-    /// Returns [`Error::Launch`] when the entry does not exist, [`Error::NeedsNewer`] when only newer devices have the
-    /// entry, [`Error::Ptx`] when its code cannot be loaded, and [`Error::Device`] when the device fails.
+    /// Returns [`Error::Launch`] when the entry does not exist, and [`Error::NeedsNewer`] when only newer devices have
+    /// the entry. Returns [`Error::Ptx`] when the entry's code cannot be loaded, and [`Error::Device`] when the device
+    /// fails.
     fn resident(&mut self, _launch: &Launch) -> Result<Option<Resident>, Error> {
         Ok(None)
     }
@@ -277,9 +278,9 @@ pub trait Device {
     ///
     /// # Safety
     /// The caller must ensure that the kernel, with these arguments, only accesses the buffers in `bound`. On systems
-    /// where a GPU and the host share one address space, any other address can reach host memory, whether it is an
-    /// argument ([`Arg::U64`](crate::launch::Arg::U64)) or computed by the kernel. On [`Sim`] every kernel meets this
-    /// condition, because the simulator checks each address.
+    /// where a GPU and the host share one address space, any other address can reach host memory. Such an address can
+    /// be an argument ([`Arg::U64`](crate::launch::Arg::U64)), or the kernel can compute it. On [`Sim`] every kernel
+    /// meets this condition, because the simulator checks each address.
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error>;
 
     /// Runs kernels one after another on one stream, each `times` times, with other work before and after them. Then
@@ -305,8 +306,8 @@ pub trait Device {
     }
 
     /// Keeps the device busy for the given number of nanoseconds. The call returns at once. Work that is launched in
-    /// the meantime is enqueued before the device reaches it, so its time does not include the driver's overhead. A
-    /// device without a clock does nothing.
+    /// the meantime is enqueued before the device reaches it, so the time of this work does not include the driver's
+    /// overhead. A device without a clock does nothing.
     ///
     /// # Errors
     /// Returns [`Error::Ptx`] when the kernel that keeps the device busy cannot be loaded, [`Error::Device`] when the

@@ -23,8 +23,8 @@ impl Sim {
         Self::open_as(kernels, threads, None)
     }
 
-    /// Opens a simulator that runs the same PTX as a GPU of this compute capability; `None` selects the newest PTX. The
-    /// simulator rejects kernels that are only compiled for newer GPUs, as such a GPU would.
+    /// Opens a simulator that runs the same PTX as a GPU with this compute capability; `None` selects the newest PTX.
+    /// The simulator rejects kernels that are only compiled for newer GPUs, as such a GPU would.
     ///
     /// # Errors
     /// Returns [`Error::Device`] when the host cannot start the threads.

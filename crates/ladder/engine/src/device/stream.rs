@@ -36,8 +36,8 @@ impl GpuStream {
     /// Wraps the handle of a stream.
     ///
     /// # Safety
-    /// The caller must ensure that `raw` is a stream of the current context, that this context is a device's primary
-    /// context, and that both stay open until `owner` is dropped.
+    /// The caller must ensure that `raw` is a stream of the current context, and that this context is a device's
+    /// primary context. The stream and the context must both stay open until `owner` is dropped.
     pub unsafe fn new(raw: *mut c_void, owner: Rc<dyn Any>) -> Self {
         Self { raw, _owner: owner }
     }

@@ -43,7 +43,7 @@ fn nan_and_infinities_are_right_only_where_they_are_expected() {
     ] {
         assert!(why(&[found], &[expected], 0.5).is_some(), "{found} for {expected}");
     }
-    // An infinite tolerance means that the sum may overflow. It does not accept a NaN.
+    // An infinite tolerance means that the sum may overflow. Such a tolerance does not accept a NaN.
     assert_eq!(why(&[f32::INFINITY], &[1e300], infinity), None);
     assert!(why(&[f32::NAN], &[1.0], infinity).is_some());
     assert!(why(&[1.0], &[infinity], infinity).is_some());

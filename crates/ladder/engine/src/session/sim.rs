@@ -10,7 +10,7 @@ use crate::launch::Launch;
 use crate::problem::Verdict;
 use crate::registry::Rung;
 
-/// Launches on the simulator, which can be observed.
+/// Launches on the simulator. These launches can be observed.
 impl Session<'_, Sim> {
     /// Launches once like [`Session::check`], with an observer: [`Sim::observe`].
     ///

@@ -20,7 +20,7 @@ use cli::Error;
 use cli::command::{Command, CommandArgs, WRONG, progress_bar};
 use cli::output::{Document, Format};
 
-/// The message when Nsight Compute is missing. No other tool counts on a GPU.
+/// The message when Nsight Compute is missing. No other tool reads the counters of a GPU.
 const NO_NCU: &str = "Nsight Compute's `ncu` is neither in PATH nor in its usual folder; install \
                       nsight-compute (part of the CUDA toolkit) or give its path with --ncu";
 pub(crate) const AGREE: Command = Command {

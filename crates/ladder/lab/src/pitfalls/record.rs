@@ -55,7 +55,7 @@ fn measure(kernel: &str, limit: Duration, env: &Env<'_>) -> Result<BugEffect, Er
 }
 
 /// Launches a kernel once. The buffers have the requested size and no guard, and outputs start with the device's
-/// previous memory contents, because pitfalls depend on both.
+/// previous memory contents. Pitfalls depend on both the missing guard and the previous contents.
 ///
 /// # Errors
 /// Returns [`Error::Engine`] when the device fails before the launch. A failing launch is not an error but a
@@ -88,8 +88,8 @@ fn launch(device: &mut dyn Device, kernel: &str, case: &Case) -> Result<BugEffec
     let entry = kernel.to_owned();
     let (grid, block, shared_bytes) = (case.grid, case.block, case.shared_bytes);
     let launch = Launch { code: Code::Kernels, entry, grid, block, shared_bytes, args };
-    // SAFETY: the kernels may fail, but they run in a process that does nothing else. They can only corrupt elements,
-    // which are compared afterwards. The simulator checks each address.
+    // SAFETY: the kernels may fail, but they run in a process that does nothing else. The kernels can only corrupt
+    // elements, which are compared afterwards. The simulator checks each address.
     if let Err(error) = unsafe { device.launch(&launch, &buffers) } {
         return Ok(BugEffect::Error {
             says: match error {

@@ -60,7 +60,7 @@ struct PitfallRecord<'a> {
     other_line: Option<u32>,
     found: bool,
     findings: &'a [Finding],
-    /// Whether the fixed version is right and clean.
+    /// Whether the fixed version computes the right result and has no findings.
     clean: bool,
     /// The results on a GPU, or `null` if the pitfall was not measured.
     measured: Option<&'a IndexMap<&'static str, String>>,

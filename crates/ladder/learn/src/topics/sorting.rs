@@ -42,7 +42,7 @@ exercises! {
         let (mut in_blocks, mut starts) = (Vec::new(), Vec::new());
         for (block, keys) in input.chunks(256).enumerate() {
             let in_block = places(keys);
-            // For all keys of a digit, the distance between their two places is the same.
+            // For all keys with the same digit, the place in the output minus the place in the block is the same.
             let distance = |digit: u32| {
                 let i = keys.iter().position(|key| key % 16 == digit);
                 i.map_or(0, |i| in_output[block * 256 + i].wrapping_sub(in_block[i]))

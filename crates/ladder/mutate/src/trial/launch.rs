@@ -96,7 +96,7 @@ impl Run<'_> {
         Error::WrongAlready { rung, launch, size: self.problem.labels().size, why }
     }
 
-    /// Returns the digest of all memory whose final contents are determined. This excludes inputs that the rung
+    /// Returns the digest of all memory whose final contents are determined. The digest excludes inputs that the rung
     /// overwrites, memory kept for the next launch, and scratch memory.
     fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
         let mut memory = session.memory()?;

@@ -68,7 +68,8 @@ impl Registers {
             }
         }
         match history.writes.last_mut() {
-            // The observer can report the lanes that execute an instruction together in several parts.
+            // The observer can report one step several times, each time with more of the lanes that execute the
+            // instruction.
             Some(last) if last.step == step && last.mask & !mask == 0 => *last = write,
             _ => history.writes.push(write),
         }

@@ -76,7 +76,7 @@ impl Recorder {
         self.trace.as_mut().filter(|trace| self.is_turn && !trace.is_cut)
     }
 
-    /// Returns the number of the last step. Before the first step, the number wraps around.
+    /// Returns the number of the last step, or `u32::MAX` before the first step.
     fn now(trace: &Trace) -> u32 {
         (trace.steps.len() as u32).wrapping_sub(1)
     }
@@ -193,7 +193,7 @@ impl Observer for Recorder {
         uses.get_or_insert_with(|| Uses { reads: step.reads().into(), writes: step.writes().into() });
         self.stack.clear();
         step.stack(&mut self.stack);
-        // The program counter of the top entry is the step's, so only the program counters of the lower entries
+        // The top entry always has the program counter of the step, so only the program counters of the lower entries
         // distinguish stacks.
         if let Some(top) = self.stack.last_mut() {
             top.site = Site::default();

@@ -13,7 +13,7 @@ use super::Trace;
 pub enum Target {
     /// The next step.
     Step,
-    /// The last step in this direction.
+    /// The last step in the direction of the search.
     End,
     /// A branch at which the warp diverges.
     Split,
@@ -42,7 +42,7 @@ impl Trace {
             (_, true) => (0..before).rev().find(is_found),
             (_, false) => (after..steps.len()).find(is_found),
         };
-        // The user can click a line that the warp only executed earlier.
+        // The user can click a line that the warp executes only before `step`, so search all of the warp's steps.
         let found = found.or_else(|| match target {
             Target::At(..) => (0..steps.len()).find(is_found),
             _ => None,

@@ -309,7 +309,7 @@ fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: 
                 let ident = &parameter.ident;
                 if let Some(value) = value(ident) {
                     constants.extend(quote!(type #ident = #value;));
-                    // Checks the bounds, and marks the traits that the bounds name as used.
+                    // Check the bounds, and mark as used the traits that the bounds name.
                     if !parameter.bounds.is_empty() {
                         let bounds = &parameter.bounds;
                         constants.extend(quote!(const _: fn() = { fn is<__Value: #bounds>() {} is::<#ident> };));
@@ -367,7 +367,7 @@ fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: 
 }
 
 /// Generates a comment in the kernel's assembly, which `cuda_builder` turns into a directive or an attribute of a
-/// parameter. Upstream's `cuda_builder` keeps it as a comment.
+/// parameter. Upstream's `cuda_builder` leaves the comment unchanged.
 fn marker(comment: &TokenStream) -> TokenStream {
     quote! {
         #[cfg(target_arch = "nvptx64")]

@@ -34,8 +34,8 @@ mod expand;
 ///
 /// This gives the kernels `reduce_smem_64`, `reduce_smem_128` and `reduce_smem_256`, and the constant `REDUCE_SMEM` of
 /// type `rung::Rung`. A kernel has no generics, because a launch names one piece of machine code, and a static cannot
-/// use the generics of the function around it. So every kernel is a copy of the function, with a constant for each
-/// generic at the start of its body. In CUDA C++, `template<unsigned BLOCK>` and a `switch` do the same.
+/// use the generics of the function around it. Therefore every kernel is a copy of the function, with a constant for
+/// each generic at the start of its body. In CUDA C++, `template<unsigned BLOCK>` and a `switch` do the same.
 ///
 /// # The function
 /// - Its name is the name of the rung, and its parameters name the ladder's buffers and numbers: the host looks up

@@ -1,16 +1,16 @@
 //! Replaces instructions that LLVM cannot compile to PTX, or miscompiles, with calls to `cuda_std`'s functions.
 //!
-//! LLVM computes the remainder of floats from a rounded quotient, which is only correct for small quotients. It does
-//! not support conversions between floats and 128-bit integers. `cuda_std::builtins` contains weak definitions of
-//! functions for these operations, and of the C library functions that `core` calls. Nothing outside the PTX can
-//! replace these functions, so this pass makes them ordinary definitions of the program. Functions that nothing calls
-//! are removed.
+//! LLVM computes the remainder of floats from a rounded quotient, so the remainder is correct only for small quotients.
+//! LLVM does not support conversions between floats and 128-bit integers. `cuda_std::builtins` contains weak
+//! definitions of functions for these operations, and of the C library functions that `core` calls. Nothing outside the
+//! PTX can replace these functions, so this pass makes them ordinary definitions of the program. Functions that nothing
+//! calls are removed.
 
 use super::LowerError;
 use super::ir::{demangled, function_at, has, split_item, with_function_attributes};
 use super::place::Place;
 
-/// Functions with pointer parameters. The pointers' address spaces only stay known if the functions are inlined.
+/// Functions with pointer parameters. The pointers' address spaces stay known only if the functions are inlined.
 const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
 /// Replaces unsupported instructions with calls and makes weak functions hidden. Returns `None` if there is nothing to

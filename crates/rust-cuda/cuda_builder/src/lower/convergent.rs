@@ -1,10 +1,10 @@
 //! Marks operations that threads may have to execute together as convergent: functions, calls to unknown functions, and
 //! `asm!` blocks that synchronize threads.
 //!
-//! rustc does not emit the attribute, so LLVM could copy a call into both sides of a branch or move it past a branch.
-//! Threads would then wait for other threads that never arrive. LLVM's warp and barrier intrinsics are declared with
-//! the attribute. As in Clang for CUDA, every function initially has the attribute, and LLVM removes it from functions
-//! that call nothing convergent. LLVM Language Reference, "Convergence And Uniformity".
+//! rustc does not emit the attribute `convergent`. Without it, LLVM could copy a call into both sides of a branch or
+//! move the call past a branch. Threads would then wait for other threads that never arrive. LLVM's warp and barrier
+//! intrinsics are declared with the attribute. As in Clang for CUDA, every function initially has the attribute, and
+//! LLVM removes it from functions that call nothing convergent. LLVM Language Reference, "Convergence And Uniformity".
 
 use super::ir::{closing, define, with_function_attributes};
 

@@ -1,13 +1,13 @@
 //! Turns atomic operations on a thread's local variables into plain operations.
 //!
-//! PTX only supports atomic operations on global and shared memory (PTX ISA §9.7.13, "atom"). In Rust, an atomic can
+//! PTX supports atomic operations only on global and shared memory (PTX ISA §9.7.13, "atom"). In Rust, an atomic can
 //! also be a local variable, which is in local memory. A plain operation is atomic there, because no other thread can
 //! access the variable. This pass reads optimized IR. It handles three kinds of pointers:
-//! - If a pointer only leads to local variables, a plain operation replaces the atomic one.
-//! - If a pointer only leads to other memory, the operation stays.
+//! - If a pointer leads only to local variables, a plain operation replaces the atomic one.
+//! - If a pointer leads only to other memory, the operation stays unchanged.
 //! - If a pointer can lead to both, the operation becomes a call to a function that tests the address. An example is an
-//!   argument of a function that is not inlined. Such pointers only exist if the address of a local variable leaves its
-//!   function.
+//!   argument of a function that is not inlined. Such pointers exist only if the address of a local variable leaves the
+//!   variable's function.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -7,7 +7,7 @@ use super::ir::{Mention, define, mentions};
 /// Libraries whose source lines do not help the libraries' callers.
 const LIBRARIES: [&str; 2] = ["/rustlib/src/rust/library/", "/cuda_std/src/"];
 
-/// A file and a line in the file. Unknown if the IR has no debug information.
+/// A file and a line in the file. The place is unknown if the IR has no debug information.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place(Option<Box<(String, u32)>>);
 

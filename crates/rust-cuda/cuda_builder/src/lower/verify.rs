@@ -129,8 +129,8 @@ fn cast_source<'a>(text: &'a str, space: Space, body: &[&'a str]) -> Option<&'a 
     casts.next().and_then(|at| operand(at + cast.len() - pattern.len()))
 }
 
-/// Returns whether the cast at `at` makes its operand a generic address. It does not if the operand is a difference of
-/// addresses, or if the result is cast back.
+/// Returns whether the cast at `at` makes its operand a generic address. This is not the case if the operand is a
+/// difference of addresses, or if the result is cast back.
 fn is_operand_address(text: &str, mut at: usize) -> bool {
     loop {
         let mut depth = 0;

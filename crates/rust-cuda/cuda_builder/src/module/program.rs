@@ -2,7 +2,7 @@
 //!
 //! A part contains some of the kernels and everything that they reach. Kernels of one Rust module are in the same part.
 //! Kernels that share a variable must be in the same part too, because the use of the variable in one kernel affects
-//! what the optimizer can assume in the others.
+//! what the optimizer can assume in the other kernels.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -41,7 +41,7 @@ impl<'a> Program<'a> {
     /// `None` if a module cannot be read or two modules cannot be linked. A definition comes from the first module that
     /// contains it.
     ///
-    /// A function that several units define is the same in all of them. This does not hold for library modules,
+    /// A function that several units define is the same in all these units. This does not hold for library modules,
     /// because an optimizer can have changed a local function's parameters.
     pub(crate) fn read(texts: &'a [String], units: usize) -> Option<Self> {
         let modules: Vec<_> = texts.iter().map(|text| Module::read(text)).collect::<Option<_>>()?;

@@ -1,4 +1,4 @@
-//! Relaxed read-modify-writes for each type, on which the layers above are built.
+//! Relaxed read-modify-writes for each type, on which the other layers are built.
 //!
 //! Functions with plain names have at least device scope and use LLVM's atomics. Functions whose names end in `_system`
 //! use inline assembly. The [module's documentation](super) explains why.

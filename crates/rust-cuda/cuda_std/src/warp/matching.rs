@@ -27,7 +27,7 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     unsafe { T::match_any(mask, value) }
 }
 
-/// Returns `Some(mask)` if `value` has the same bits in all lanes in `mask`, or otherwise `None`: `match.all.sync`.
+/// Returns `Some(mask)` if `value` has the same bits in all lanes in `mask`, and `None` otherwise: `match.all.sync`.
 ///
 /// # Safety
 /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.

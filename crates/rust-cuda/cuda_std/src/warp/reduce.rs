@@ -40,7 +40,7 @@ pub enum WarpReductionOp {
     Xor,
 }
 
-/// Returns the reduction of `value` over the lanes in `mask` to each of these lanes.
+/// Reduces `value` over the lanes in `mask` and returns the result to each of these lanes.
 ///
 /// If `op` is a constant, the call is one `redux.sync`. The function requires compute capability 8.0. A device build
 /// for an older architecture fails at the call.

@@ -37,8 +37,9 @@ macro_rules! shuffles {
         /// The warp is divided into segments of `width` lanes (1, 2, 4, 8, 16 or 32). A lane reads only from its
         /// segment.
         ///
-        /// Returns the value, and whether the source lane is in the segment. If it is not, the value is the calling
-        /// lane's. If the source lane is in the segment but not in `mask`, the value is unspecified.
+        /// Returns the source lane's value, and whether the source lane is in the segment. If the source lane is
+        /// outside the segment, the returned value is the calling lane's. If the source lane is in the segment but not
+        /// in `mask`, the returned value is unspecified.
         ///
         #[doc = concat!("One `shfl.sync.", $ptx, ".b32` (PTX ISA §9.7.9.6) for each 32 bits of `T`.")]
         /// A constant `width` adds no instructions, and the `bool` costs nothing.

@@ -6,10 +6,10 @@ use super::rustc::parse_version;
 use super::{LLVM_OVERRIDE, LlvmTools, NotFound, Place, entries, on_path, output_of, rustup_toolchains};
 use crate::program;
 
-/// The number of major versions after rustc's LLVM version that the search tries. LLVM reads the IR of older versions.
+/// The number of LLVM major versions, newer than rustc's, that the search tries. LLVM reads the IR of older versions.
 const NEWER: u32 = 4;
 
-/// Finds `opt` and `llc` of LLVM `oldest` or newer that generate PTX.
+/// Finds an `opt` and an `llc` of LLVM version `oldest` or newer that can generate PTX.
 ///
 /// # Errors
 /// Returns [`NotFound`] with every searched place and its missing part when no tools are usable.

@@ -16,7 +16,7 @@ pub(super) struct Spot {
     pub(super) ptx_file: Option<(String, u32)>,
 }
 
-/// Lines of a text with a part to underline.
+/// Lines of a text, with a part to underline.
 #[derive(Debug)]
 pub(super) struct Excerpt {
     pub(super) path: String,
@@ -118,7 +118,7 @@ fn lines_of(file: &str, first: u32, last: u32) -> Option<String> {
     is_whole.then(|| lines.join("\n"))
 }
 
-/// Shortens a path: relative to the current directory if it is in that directory or a sibling directory.
+/// Formats a path: relative to the current directory if the path is in that directory or in a sibling of it.
 pub(super) fn shown(path: &str) -> String {
     let current_dir = std::env::current_dir().unwrap_or_default();
     let relative_to =
@@ -135,7 +135,7 @@ fn front_cut(path: &str, max_length: usize) -> String {
     }
 }
 
-/// Breaks a text into lines of at most `width` columns, between words where possible.
+/// Breaks a text into lines of at most `width` columns, between words if possible.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let width = width.max(10);
     let mut lines = Vec::new();
@@ -181,7 +181,7 @@ fn statement(line: &str, column: u32) -> Range<usize> {
 
 /// Returns the range of the expression that starts at a column, by a simple rule. The expression is a chain of names,
 /// calls, fields and indices. If the chain is assigned to or starts with a keyword, the range is the whole statement.
-/// Without a column, the range is the whole line.
+/// If the column is unknown, the range is the whole line.
 fn expression(line: &str, column: u32) -> Range<usize> {
     const KEYWORDS: [&str; 8] = ["let", "if", "while", "for", "match", "return", "unsafe", "loop"];
     let start = (column as usize).wrapping_sub(1);

@@ -1,4 +1,4 @@
-//! Errors without a place in a text, formatted as lines with labels.
+//! Prints errors that have no place in a source text, as labeled lines.
 
 use std::io::Write;
 

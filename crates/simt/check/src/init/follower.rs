@@ -146,8 +146,8 @@ impl Follower<'_> {
         operands
     }
 
-    /// Returns the results of the instruction with the undefined bits of some operands flipped. `flips` selects these
-    /// operands by index.
+    /// Returns the results that the instruction computes when the undefined bits of some operands are flipped. `flips`
+    /// selects these operands by index.
     fn flipped(
         &mut self,
         step: &Step<'_>,

@@ -54,7 +54,7 @@ impl Init {
         warp.taints.frame = warp.frames[mask.trailing_zeros() as usize % LANES].registers;
     }
 
-    /// Describes the parameter or result of a function that an instruction names.
+    /// Describes the function parameter or function result that an instruction names.
     pub(super) fn parameter(&mut self, site: Site, lane: usize, address: u64) -> String {
         let within = address.saturating_sub(self.warp().frames[lane].local.into());
         let operands = self.facts.function.program().operands(site);
@@ -86,7 +86,8 @@ impl Init {
             return results.for_each(|slot| warp.local.define(mask, caller.local + slot.at, slot.bytes));
         };
         let func = &functions[callee.function as usize];
-        // Forget the registers of another function that occupied the same place.
+        // The callee's registers may occupy the place of another function's registers, so clear the undefined bits
+        // there.
         warp.taints.frame = Window::new(callee, func);
         warp.taints.forget(mask, |_| true);
         let (next, from_slots, to_slots) = match returns {

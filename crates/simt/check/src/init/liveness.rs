@@ -68,7 +68,7 @@ impl Liveness {
         self.rows.get(pc as usize * self.words + word).is_some_and(|row| row & bit != 0)
     }
 
-    /// Returns the registers that may be read before they are written, without the registers that a new frame
+    /// Returns the registers that may be read before they are written, except the registers that a new frame
     /// initializes.
     fn unwritten(&self, func: &Func) -> Vec<Reg> {
         let all = (0..self.preds + func.preds).map(|index| match index {
@@ -88,8 +88,8 @@ impl Liveness {
 pub(crate) struct RegisterLives {
     /// The liveness of each function's registers.
     pub(super) functions: Vec<Liveness>,
-    /// By function, the registers that may be read before they are written. Their numbers are unique across all
-    /// functions.
+    /// For each function, the registers that may be read before they are written. Register numbers are unique across
+    /// all functions.
     pub(super) unwritten: Vec<Vec<(u32, Reg)>>,
 }
 

@@ -22,13 +22,13 @@ pub(super) enum Rule {
     Upwards(Vec<Reg>),
     /// A comparison of `bits` bits, whose result may be combined with a predicate.
     Compare { operands: Vec<Reg>, bits: u32, equality: bool, combine: Combine, with: Option<(Pred, bool)> },
-    /// The result is always the same.
+    /// The result does not depend on the operands.
     Constant,
     /// Each bit depends on all bits of all operands.
     All,
 }
 
-/// Returns the history of the result of an instruction. `history` is the latest history of its operands.
+/// Returns the history of an instruction's result. `history` is the latest history of its operands.
 ///
 /// Compilers pack the fields of a struct with `or`, `prmt` and `bfi` after shifting them by whole bytes. A shift
 /// without packing counts as a multiplication. `distance` returns the shift distance in bits if it is the same in all

@@ -27,7 +27,7 @@ pub(super) struct Cause {
 
 /// What instructions have done with a value since its undefined bits were read.
 ///
-/// Undefined bytes next to defined ones may be the padding of a struct only if the value is a copy.
+/// Undefined bytes next to defined bytes may be the padding of a struct only if the value is a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum History {
     /// The value was copied, or packed into a word with other fields.
@@ -39,7 +39,7 @@ pub(super) enum History {
     Computed,
 }
 
-/// The registers of a frame among the registers of its warp: the start and the count in each of the three files.
+/// The position of a frame's registers among its warp's registers: the start and the count in each of the three files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Window {
     begin: [u32; 3],
@@ -51,7 +51,7 @@ impl Window {
         Self { begin: place.registers, count: [func.r32, func.r64, func.preds] }
     }
 
-    /// Returns the place of a frame's register among the warp's registers.
+    /// Returns the position of a frame's register among the warp's registers.
     fn place(&self, reg: Reg) -> (usize, u32) {
         let (file, number) = match reg {
             Reg::R32(reg) => (0, reg.0),

@@ -65,13 +65,13 @@ struct Flow<'p> {
     program: &'p Program,
     sources: Vec<Source>,
     numbers: HashMap<Source, usize>,
-    /// By function: its 32-bit registers, followed by its 64-bit registers.
+    /// For each function, its 32-bit registers, followed by its 64-bit registers.
     registers: Vec<Vec<Value>>,
-    /// By function: the values stored to `.param` variables, by offset and bytes.
+    /// For each function, the values stored to `.param` variables, by offset and number of bytes.
     cells: Vec<HashMap<(u32, u32), Value>>,
-    /// By function: `.param` variables that unknown instructions may store to, as offsets and bytes.
+    /// For each function, `.param` variables that unknown instructions may store to, as offsets and numbers of bytes.
     open: Vec<Vec<(u32, u32)>>,
-    /// By function: the values that lanes pass to other lanes.
+    /// For each function, the values that lanes pass to other lanes.
     shuffled: Vec<Value>,
     changed: bool,
 }
@@ -107,8 +107,8 @@ impl Provenance {
 }
 
 impl Flow<'_> {
-    /// Finds the `.param` variables of frames that instructions may access through an address, or that unknown callers
-    /// and callees may access.
+    /// Finds the `.param` variables in frames that may be accessed through an address, by unknown callers, or by
+    /// unknown callees.
     fn open_parameters(&mut self) {
         for (function, func) in self.program.functions.iter().enumerate() {
             let mut open = Vec::new();
@@ -266,7 +266,7 @@ impl Flow<'_> {
         all
     }
 
-    /// Returns the offset of an address that is known before the kernel runs.
+    /// Returns the offset of an address if the offset is known before the kernel runs.
     fn fixed(func: &Func, address: &Address) -> Option<u32> {
         let known = func.frame_init.iter().find(|entry| entry.reg == address.base).filter(|_| address.fixed)?;
         match known.init {

@@ -1,4 +1,4 @@
-//! Checks of memory accesses by threads and by asynchronous operations: each access is compared with earlier ones.
+//! Checks memory accesses by threads and by asynchronous operations: each access is compared with earlier accesses.
 
 use std::cell::Cell;
 
@@ -81,7 +81,7 @@ impl Race {
                 if actor.writes && !run.lanes.is_power_of_two() && run.is_of_same_bytes() && !is_atomic {
                     hits.push(actor.collision(run));
                 }
-                // The access that takes a lock is not in the critical section.
+                // The access that takes a lock is not part of the critical section.
                 let is_in_section = !locks.is_empty() && actor.is_threads() && !takes_lock;
                 let open = if is_in_section { locks.open(home, run.lanes) } else { 0 };
                 if open != 0 {
@@ -149,7 +149,7 @@ impl Race {
         locations.access(warp, (info, mask), at, grid);
     }
 
-    /// Records an operation of lanes on an mbarrier, or the end of its phase.
+    /// Records an operation of lanes on an mbarrier, or the end of the mbarrier's phase.
     pub(super) fn use_mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
         let MbarrierEvent { rank, at, what, lanes: mask } = *event;
         let owner_block = self.block_of_rank(warp_id.block, rank);

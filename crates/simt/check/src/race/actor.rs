@@ -40,7 +40,7 @@ pub(super) enum Reason {
     Size,
     /// Both accesses are atomic, so they do not race. Only [trials](super::trial) count these conflicts.
     Atomic,
-    /// Both accesses are volatile, by lanes of one warp, which need not run in lockstep.
+    /// Both accesses are volatile and made by lanes of one warp, which need not run in lockstep.
     InStep,
     /// One access is volatile, and the other is volatile or atomic. In CUDA C++ and Rust, a volatile access is not
     /// atomic.
@@ -84,7 +84,7 @@ pub(super) struct Actor<'a> {
     pub(super) waited: Option<&'a WaitedClocks>,
     pub(super) sites: &'a Sites,
     pub(super) grid: &'a Grid,
-    /// A cached warp, and a clock up to which all of these threads know all lanes of that warp.
+    /// A cached warp, and a clock up to which all threads of the actor know all lanes of that warp.
     pub(super) known: Cell<(WarpNumber, u32)>,
 }
 
@@ -95,8 +95,8 @@ impl Actor<'_> {
         self.warp == self.home
     }
 
-    /// Returns a lane of the earlier access and one of `lanes` such that the earlier access did not happen before this
-    /// access. The two lanes are not the same thread.
+    /// Returns a lane of the earlier access and a lane of `lanes` such that the earlier access did not happen before
+    /// this access. The two lanes are not the same thread.
     #[inline]
     fn unordered(&self, earlier: &Toucher, lanes: u32) -> Option<(u32, u32)> {
         let lanes = self.issuer.map_or(lanes, |lane| 1 << lane);
@@ -137,7 +137,7 @@ impl Actor<'_> {
         true
     }
 
-    /// Returns a lane of an earlier write by threads that has no proxy fence after it.
+    /// Returns a lane of an earlier write by threads if no proxy fence follows the write in that lane.
     fn unproxied(&self, earlier: &Toucher, wrote: bool) -> Option<u32> {
         if !self.by_proxy || self.writes || !wrote || !self.grid.is_threads(earlier.warp) {
             return None;

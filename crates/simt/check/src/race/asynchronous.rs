@@ -25,7 +25,7 @@ pub(super) struct Issued {
     pub(super) waited: WaitedClocks,
 }
 
-/// By agent, the clocks of the last operations that each lane has waited for.
+/// For each agent, the clocks of the last operations that each lane has waited for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WaitedClocks(Arc<[[u32; LANES]; 3]>);
 
@@ -152,8 +152,8 @@ impl Objects {
         object.ends = true;
     }
 
-    /// Records an arrival with its knowledge. If `may_end`, the arrival may belong to the phase whose end was already
-    /// reported.
+    /// Records an arrival with its knowledge. If `may_end` is true, the arrival may belong to the phase whose end was
+    /// already reported.
     pub(super) fn arrive(&mut self, name: u64, tree: &Tree, may_end: bool) {
         let object = self.get(name);
         if !may_end {

@@ -19,7 +19,7 @@ impl Classes {
         Self { all: vec![(ALL, known)], indices: [0; LANES] }
     }
 
-    /// Returns the knowledge of the lanes if all of them have the same.
+    /// Returns the knowledge of the lanes if it is the same for all of them.
     #[inline]
     pub(super) fn only(&self) -> Option<&Knowledge> {
         let [(_, known)] = &self.all[..] else { return None };

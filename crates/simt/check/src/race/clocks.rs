@@ -1,9 +1,9 @@
-//! What a thread knows of the clocks of all threads of a launch. Accesses up to a known clock happened before the
+//! A thread's knowledge of the clocks of all threads of a launch. Accesses up to a known clock happened before the
 //! thread's next access.
 //!
-//! The clocks form an immutable tree, so that knowledge is cheap to copy and join. Its leaves are the lanes of a warp,
-//! the next level the warps of a block, and the upper levels the blocks. A node whose threads all have the same clock,
-//! as after a barrier, has no children.
+//! The clocks form an immutable tree, so that knowledge is cheap to copy and join. The leaves of the tree are the lanes
+//! of a warp, the next level contains the warps of a block, and the upper levels contain the blocks. A node whose
+//! threads all have the same clock, as after a barrier, has no children.
 
 use std::array;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl Node {
                     Self::leaf(all)
                 }
             }
-            // Usually one side covers the other, so that no new node is needed.
+            // Usually one node covers the other, so no new node is needed.
             (Self::Inner(a), Self::Inner(b)) => {
                 let differing = || a.iter().zip(&**b).filter(|(a, b)| !a.is_identical(b));
                 if differing().all(|(a, b)| a.covers(b)) {

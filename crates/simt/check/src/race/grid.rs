@@ -41,7 +41,7 @@ pub(super) enum Nearness {
 }
 
 impl Nearness {
-    /// Returns whether the scope of one of two threads at this distance includes the other thread.
+    /// Returns whether the scope of a thread's operation includes another thread at this distance.
     #[inline]
     pub(super) fn is_in(self, scope: Scope) -> bool {
         match self {
@@ -91,7 +91,7 @@ impl Grid {
         warp / 32 / self.slots
     }
 
-    /// Returns whether `warp` is a warp's threads rather than another agent.
+    /// Returns whether `warp` represents a warp's threads instead of an agent for asynchronous operations.
     #[inline]
     pub(super) fn is_threads(&self, warp: WarpNumber) -> bool {
         warp / 32 % self.slots == Agent::Threads as u32

@@ -1,6 +1,6 @@
 //! Atomic and strong accesses by which threads synchronize (PTX ISA, "Release and Acquire Patterns").
 //!
-//! A thread that reads a value which another thread wrote acquires everything before the writer's release. The release
+//! A thread that reads a value written by another thread acquires everything before the writer's release. The release
 //! is the write itself, if it is `.release`, or the fence before the write. The acquire is the read itself, if it is
 //! `.acquire`, or the fence after the read. Atomic operations preserve the earlier releases of their location; other
 //! writes discard them.
@@ -106,8 +106,8 @@ impl Locations {
         }
     }
 
-    /// Records a write of lanes to a place with its releases: `write_release` of this write, and those of earlier
-    /// fences. An atomic operation first reads the place.
+    /// Records that lanes write to a place, and records the releases of the write. `write_release` is the release of
+    /// the write itself; the other releases come from earlier fences. An atomic operation first reads the place.
     fn hand_over(
         &mut self,
         warp: &mut WarpState,
@@ -194,8 +194,8 @@ impl Locations {
     }
 }
 
-/// Returns the releases of a write by lanes with this scope: `write_release` of the write itself, and those of earlier
-/// fences.
+/// Returns the releases of a write by lanes with this scope: `write_release`, which is the release of the write itself,
+/// and the releases of earlier fences.
 fn released<'a>(
     warp: &'a WarpState,
     write_release: &'a Option<Release>,
@@ -233,7 +233,7 @@ fn add(releases: &mut Vec<Release>, release: Release, grid: &Grid) -> bool {
     true
 }
 
-/// Joins the releases for the whole grid, and the releases of each block for that block.
+/// Joins releases of the same scope: across all blocks for the GPU scope, and within each block for smaller scopes.
 fn join(releases: &mut Vec<Release>, grid: &Grid) {
     let mut joined: Vec<Release> = Vec::new();
     for release in releases.drain(..) {

@@ -1,9 +1,9 @@
-//! Critical sections: whether a thread that takes a lock also acquires the data that the lock protects, in either order
-//! of the threads.
+//! Checks critical sections: a thread that takes a lock must also acquire the data that the lock protects, in either
+//! order of the threads.
 //!
 //! The order of two critical sections is arbitrary. The section that runs first needs no acquire, because no thread has
-//! released the lock before it. In another run, the same section may run second. So two conflicting accesses in
-//! sections of the same lock race if one thread lacks a fence between taking the lock and its access. The scope of the
+//! released the lock before it. In another run, the same section may run second. Two conflicting accesses in sections
+//! of the same lock therefore race if one thread lacks a fence between taking the lock and its access. The scope of the
 //! fence must include the other thread. Predictive race detectors reverse adjacent critical sections in the same way
 //! (Smaragdakis et al., "Sound Predictive Race Detection in Polynomial Time", POPL 2012). This check is limited to the
 //! accesses within one section.
@@ -56,7 +56,7 @@ impl Section {
 /// The critical sections of a launch.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
-    /// By thread, the latest section last.
+    /// The sections of each thread, latest last.
     sections: HashMap<(WarpNumber, u32), VecDeque<Section>, FxBuildHasher>,
 }
 
@@ -109,8 +109,9 @@ impl Locks {
         }
     }
 
-    /// Returns whether the order of two accesses depends on which thread takes a lock first, and one thread does not
-    /// acquire the lock. The earlier access is in a section that has ended, and the later one in an open section.
+    /// Returns whether the order of two accesses depends on which thread takes a lock first, and whether one of these
+    /// threads does not acquire the lock. The earlier access is in a section that has ended, and the later access in an
+    /// open section.
     pub(super) fn is_missing_acquire(&self, earlier: Moment, later: Moment, nearness: Nearness, grid: &Grid) -> bool {
         let sections_of = |moment: Moment| self.sections.get(&(moment.warp, moment.lane)).into_iter().flatten();
         let mut is_missing = false;

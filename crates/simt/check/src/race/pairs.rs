@@ -35,7 +35,7 @@ impl Pair {
 /// The maximum number of pairs that are recorded. Further pairs are not counted.
 const MAX_PAIRS: usize = 4096;
 
-/// The key of a pair: why it races, whether both accesses write the same value, and the instructions.
+/// The key of a pair: the reason for the race, whether both accesses write the same value, and the instructions.
 pub(super) type PairKey = (Reason, bool, SiteNumber, SiteNumber);
 
 /// The racing pairs of a launch.
@@ -56,7 +56,7 @@ impl Pairs {
         self.all.len() == MAX_PAIRS
     }
 
-    /// Adds a conflict of an access by the instruction `site` of `later`.
+    /// Adds a conflict of an access that `later` makes with the instruction `site`.
     pub(super) fn add(
         &mut self,
         hit: &Hit,

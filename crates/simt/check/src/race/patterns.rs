@@ -25,7 +25,7 @@ pub(super) fn spinning(func: &Func) -> HashSet<usize> {
     all.map(|(pc, _)| pc).collect()
 }
 
-/// Returns whether a path leads from an instruction back to it that does no work and does not write these registers.
+/// Returns whether a path that does no work and does not write these registers leads from an instruction back to it.
 fn loops_back(func: &Func, pc: usize, address: &[Reg]) -> bool {
     let mut seen = vec![false; func.code.len()];
     let mut next: Vec<usize> = func.successors(pc).collect();

@@ -257,7 +257,7 @@ impl Runs {
             self.reads.retain(|other| !is_obsolete(other));
             return self.reads.push(*run);
         }
-        // The accesses of other blocks are kept longest.
+        // Keep the accesses of other blocks longest.
         let same_block = |other: &Run| actor.grid.block(other.warp) == actor.grid.block(run.warp);
         let near = self.reads.all().iter().position(same_block);
         self.reads.remove(near.unwrap_or(0));
@@ -346,7 +346,7 @@ impl Shadow {
         }
     }
 
-    /// Adds an access to the line with this number. If `full`, only lines with earlier accesses are tracked.
+    /// Adds an access to the line with this number. If `full` is true, only lines with earlier accesses are tracked.
     #[inline]
     pub(super) fn access(&mut self, line: u64, run: &Run, full: bool, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
         let number = line / PAGE;

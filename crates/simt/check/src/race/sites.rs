@@ -71,7 +71,8 @@ pub(super) struct Sites {
     all: Vec<Info>,
     /// In a [trial](super::trial), the instructions that are treated as weaker.
     weaker: HashMap<SiteNumber, Option<Scope>, FxBuildHasher>,
-    /// In a trial, the operation of each atomic that commutes with atomics of the same operation. Empty otherwise.
+    /// In a trial, the operation of each atomic that commutes with atomics of the same operation; otherwise, an empty
+    /// list.
     commuting: Vec<Option<AtomicOp>>,
 }
 

@@ -16,13 +16,13 @@ pub(super) struct Knowledge {
     pub(super) warp: Node,
     pub(super) block: Node,
     pub(super) grid: Node,
-    /// The part of the knowledge that is before a proxy fence, for all threads.
+    /// The part of the knowledge that precedes a proxy fence, for all threads.
     pub(super) proxied: Node,
     /// The knowledge that the next `fence.sc` adds. It comes from earlier `fence.sc` of threads whose atomics or
     /// barriers this thread has observed since. In the order of all `fence.sc`, those fences come first.
     heard: Node,
     /// The clock of the last `fence.sc` that each of these threads executed together with other lanes. Such fences are
-    /// in any order, so `heard` does not include the threads themselves.
+    /// unordered, so `heard` does not include the threads themselves.
     fence: u32,
 }
 
@@ -165,7 +165,7 @@ impl Release {
         }
     }
 
-    /// Joins two releases into one with the warp and the scope of this one.
+    /// Joins two releases into one release with the warp and the scope of `self`.
     pub(super) fn joined(&self, other: &Self, grid: &Grid) -> Self {
         let Snapshot { warp, clock, .. } = *self.snapshot;
         let others = self.tree(grid).join(&other.tree(grid));
@@ -207,8 +207,8 @@ impl Release {
         })
     }
 
-    /// Returns whether `later` replaces this release for the lanes of both: it contains the same knowledge and has at
-    /// least the same scope.
+    /// Returns whether `later` replaces this release for the lanes of both releases: `later` contains the same
+    /// knowledge and has at least the same scope.
     pub(super) fn is_before(&self, later: &Self) -> bool {
         let (snapshot, later_snapshot) = (&self.snapshot, &later.snapshot);
         self.is_single()
@@ -221,7 +221,7 @@ impl Release {
 }
 
 impl Release {
-    /// Returns whether the thread of a later release had acquired this one, so that the later release includes it.
+    /// Returns whether the thread of a later release had acquired this release, so that the later release includes it.
     pub(super) fn is_known_to(&self, later: &Self, grid: &Grid) -> bool {
         let (snapshot, later_snapshot) = (&self.snapshot, &later.snapshot);
         let reaches = match grid.block(snapshot.warp) == grid.block(later_snapshot.warp) {
@@ -380,7 +380,7 @@ impl WarpState {
         self.clock += 1;
     }
 
-    /// Returns the knowledge of all lanes about other blocks, asynchronous operations and proxy fences.
+    /// Returns the knowledge that all lanes have about other blocks, asynchronous operations and proxy fences.
     pub(super) fn knowledge_of_others(&self, grid: &Grid) -> Tree {
         let mut all = self.classes.of(ALL).fold(Tree::NONE, |all, (lanes, known)| Tree {
             known: all.known.join(&known.grid),

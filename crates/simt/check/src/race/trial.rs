@@ -1,7 +1,7 @@
 //! A run of `race` for [`hints`](crate::hints). The run treats some instructions as weaker than they are, and counts
 //! the conflicts between unordered accesses.
 //!
-//! The simulator executes these instructions unchanged, and only the clocks ignore them. Every conflict counts,
+//! The simulator executes these instructions unchanged; only the clocks treat them as weaker. Every conflict counts,
 //! including conflicts between two atomic accesses. Atomic accesses do not race, but their order may matter to the
 //! program. Reductions with the same operation do not conflict, because their order changes nothing.
 //!
@@ -56,7 +56,7 @@ impl Outcome {
         self.is_of_same_run(other) && self.pairs == other.pairs
     }
 
-    /// Returns whether this run leaves accesses unordered that the other run orders.
+    /// Returns whether this run leaves unordered any accesses that the other run orders.
     pub(crate) fn orders_less_than(&self, other: &Self) -> bool {
         self.pairs.iter().any(|(pair, times)| *times > other.pairs.get(pair).copied().unwrap_or(0))
     }
@@ -68,7 +68,7 @@ pub(crate) struct Trial {
     pub(super) weaker: Weaker,
     result: Arc<Mutex<Outcome>>,
     outcome: Outcome,
-    /// By block and barrier, the instruction at which threads wait for the barrier.
+    /// For each block and barrier, the instruction at which threads wait for the barrier.
     meetings: HashMap<(u64, u32), Site>,
     /// The number of executed instructions.
     events: u64,

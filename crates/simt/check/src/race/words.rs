@@ -1,8 +1,8 @@
 //! The last accesses to a four-byte word.
 //!
 //! A word keeps the last write and the reads since then. If the last writes are atomic and of different warps, the word
-//! keeps all of them. If there are more than [`MAX_ENTRIES`] reads or writes, an old access is dropped. A race with one
-//! of many readers may then be missed, if the writer knows all the readers that are left.
+//! keeps all of them. If there are more than [`MAX_ENTRIES`] reads or writes, an old access is dropped. The check may
+//! then miss a race with a dropped reader, if the writer knows all the readers that the word still keeps.
 
 use super::actor::{Actor, Hit, Toucher};
 
@@ -16,7 +16,7 @@ pub(super) struct Word {
     pub(super) reads: Entries,
 }
 
-/// Entries, oldest first. Usually there is only one.
+/// Entries, oldest first. Usually there is only one entry.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entries {
     first: Entry,

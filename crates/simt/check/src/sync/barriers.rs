@@ -14,13 +14,13 @@ use simt::run::frames;
 /// The barriers that some threads have reached and that are not complete.
 #[derive(Default)]
 pub(super) struct Barriers {
-    /// By block and number, in the order in which lanes arrived.
+    /// The arrivals by block and barrier number, in the order in which lanes arrived.
     arrived: HashMap<(u64, u32), Vec<Arrived>>,
     texts: Texts,
     /// Whether to also report what CUDA allows: threads that end before a barrier, and copies of one source barrier
     /// that warps reach at different instructions.
     is_strict: bool,
-    /// By block, the first thread that ended and the number of threads that ended.
+    /// For each block, the first thread that ended and the number of threads that ended.
     ended: HashMap<u64, (ThreadAtSite, u32)>,
 }
 

@@ -1,9 +1,9 @@
-//! Checks how the blocks of a cluster wait for each other: whether all lanes of a warp reach the same instruction, and
-//! whether a block may end before other blocks have finished with its shared memory.
+//! Checks how the blocks of a cluster wait for each other. All lanes of a warp must reach the same instruction, and a
+//! block must not end before other blocks have finished with its shared memory.
 //!
-//! A block must not end before the accesses of other blocks to its shared memory are complete. After each such access,
-//! the block must wait before it ends. The check accepts the cluster barrier and any operation with which the block may
-//! have waited: an mbarrier wait, an atomic, a fence, or a load that is not weak.
+//! After each access of another block to a block's shared memory, the block must wait before it ends. The check accepts
+//! the cluster barrier and any operation with which the block may have waited. Such operations are mbarrier waits,
+//! atomics, fences, and loads that are not weak.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use simt::run::unravel;
 /// The running clusters.
 #[derive(Default)]
 pub(super) struct Clusters {
-    /// By the number of the first block.
+    /// The clusters, by the number of their first block.
     clusters: HashMap<u64, Cluster>,
     /// The first block of each block's cluster; no entry for a block outside a cluster.
     first: HashMap<u64, u64>,
@@ -26,7 +26,7 @@ pub(super) struct Clusters {
 #[derive(Default)]
 struct Cluster {
     blocks: Vec<u64>,
-    /// By rank; empty for a block outside a cluster.
+    /// The blocks of the cluster, by rank; empty for a block outside a cluster.
     members: Vec<Member>,
     /// Lanes that have arrived at the cluster barrier in its current phase, by block and warp.
     arrived: Vec<(u64, u32, Site, ThreadAtSite)>,

@@ -1,4 +1,4 @@
-//! Checks mbarriers: whether they are initialized twice, and whether threads wait for a phase that completed long ago.
+//! Checks that mbarriers are not initialized twice, and that threads do not wait for a phase that completed long ago.
 //!
 //! A wait by parity cannot distinguish a phase from the phase after the next one. A thread that starts its wait too
 //! late therefore waits for the wrong phase. For each warp, the check tracks the last phase that the warp knows to be
@@ -21,7 +21,7 @@ struct Object {
     initialized: ThreadAtSite,
     /// The number of the current phase, from 0.
     phase: u64,
-    /// By warp of the mbarrier's block: the number of phases that the warp knows to be complete.
+    /// For each warp of the mbarrier's block, the number of phases that the warp knows to be complete.
     known: HashMap<u32, u64>,
     max_known: u64,
 }

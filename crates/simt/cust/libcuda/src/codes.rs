@@ -11,8 +11,8 @@ macro_rules! codes {
         /// Converts the driver's number to the bindings' enum.
         ///
         /// cust's bindings are for CUDA 11.4, and a newer driver returns numbers that are not in their enum. A Rust
-        /// enum must never hold such a number, so each of them becomes `CUDA_ERROR_UNKNOWN`. cust also uses that code
-        /// for every code that it has no name for.
+        /// enum must never hold such a number, so every such number becomes `CUDA_ERROR_UNKNOWN`. cust also uses that
+        /// code for every code that it has no name for.
         pub(crate) fn known(code: c_uint) -> CUresult {
             $(if code == CUresult::$code as c_uint {
                 return CUresult::$code;

@@ -123,7 +123,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// Returns whether there is a real driver. That does not imply a GPU; call `cust::init` to find out.
+    /// Returns whether there is a real driver. A driver does not imply a GPU; call `cust::init` to find out.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         matches!(self, Status::Loaded { .. })

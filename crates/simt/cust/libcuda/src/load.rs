@@ -44,8 +44,8 @@ pub(crate) fn simulated<T>(read: Read<T>, tried: Vec<(String, String)>) -> Found
     Found { status: Status::Simulated { tried }, table: Some(table) }
 }
 
-/// Looks for the real driver, or for the library that the user names. If `needs_device`, rejects a driver without a
-/// device.
+/// Looks for the real driver, or for the library that the user names. If `needs_device` is true, rejects a driver
+/// without a device.
 fn real<T>(read: Read<T>, needs_device: bool) -> Found<T> {
     let named = env::var_os(OVERRIDE).filter(|path| !path.is_empty());
     let overridden = named.is_some();
@@ -63,7 +63,7 @@ fn real<T>(read: Read<T>, needs_device: bool) -> Found<T> {
                 let lookup = |name: &str| unsafe { library.get::<*const ()>(name) }.ok().map(|symbol| *symbol);
                 let (table, missing) = read(&lookup);
                 // The pointers in the table are valid while the library is open, and the driver's threads may run until
-                // the process ends. So the library is never closed.
+                // the process ends. The library is therefore never closed.
                 std::mem::forget(library);
                 return Found { status: Status::Loaded { path, missing }, table: Some(table) };
             }

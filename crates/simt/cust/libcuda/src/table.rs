@@ -14,8 +14,8 @@ use cust_raw::*;
 use crate::codes;
 use crate::load::{self, Found, Lookup};
 
-/// Defines [`Table`] and the functions from two lists: the functions of cust's bindings, which cust calls, and newer
-/// functions, which are not exported and which only this crate calls.
+/// Defines [`Table`] and the functions from two lists. The first list contains the functions of cust's bindings, which
+/// cust calls. The second list contains newer functions, which are not exported and which only this crate calls.
 ///
 /// `or f` can follow a signature whose parameters are an error and a place for a text. If the driver writes no text,
 /// the function writes `f(error)` to that place.
@@ -119,8 +119,8 @@ pub(crate) fn found() -> &'static Found<Table> {
     })
 }
 
-/// Returns the driver's functions, if there is a driver. In a thread that is inside a [`driver::Simulation`], they are
-/// those of simt's driver.
+/// Returns the driver's functions, if there is a driver. In a thread that is inside a [`driver::Simulation`], returns
+/// the functions of simt's driver.
 fn driver() -> Option<&'static Table> {
     static SIMULATED: OnceLock<Option<Table>> = OnceLock::new();
     match driver::is_inside() {

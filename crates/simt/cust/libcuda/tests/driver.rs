@@ -9,7 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Returns the example's executable. Cargo puts examples in a folder next to that of the tests' executables.
+/// Returns the example's executable. Cargo puts examples in a folder next to the folder of the tests' executables.
 fn devices() -> PathBuf {
     let test = env::current_exe().unwrap();
     let folder = test.parent().unwrap().parent().unwrap().join("examples");
@@ -104,7 +104,7 @@ fn a_library_that_is_not_a_driver_is_rejected() {
     let text = folder.path().join("libtext.so");
     let words = "This is not a library, however long it may be. ";
     std::fs::write(&text, words.repeat(50)).unwrap();
-    // The loader's error differs between systems; this is glibc's.
+    // The loader's error message differs between systems; this is glibc's message.
     let reason = match cfg!(all(target_os = "linux", target_env = "gnu")) {
         true => "invalid ELF header",
         false => "",

@@ -11,7 +11,7 @@ pub(super) fn forms() -> Vec<Form> {
 }
 
 /// Returns all chains of three instructions with a carry: the first writes the carry, the second reads and writes it,
-/// and the third reads it. The result mixes the values of the last two.
+/// and the third reads it. The result combines the values of the last two instructions.
 fn carries() -> Vec<Form> {
     const OPS: [(&str, &str, bool); 4] =
         [("add", "addc", false), ("sub", "subc", false), ("mad.lo", "madc.lo", true), ("mad.hi", "madc.hi", true)];

@@ -139,7 +139,7 @@ fn wider(form: &Form, number: usize) -> Option<Form> {
     (is_new && !is_odd && are_run(std::slice::from_ref(&wider)) == [true]).then_some(wider)
 }
 
-/// Returns for each form whether `simt` supports it.
+/// Returns, for each form, whether `simt` supports the form.
 fn are_run(forms: &[Form]) -> Vec<bool> {
     let text = |form: &Form| {
         form.text(|at, ty| match ty {

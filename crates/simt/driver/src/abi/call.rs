@@ -1,4 +1,5 @@
-//! The entry of every driver function: arguments from C, results to C, and the checks before the call.
+//! The entry of every driver function: converts arguments from C and results to C, and makes the checks before the
+//! call.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};

@@ -29,7 +29,7 @@ pub(crate) fn is_private() -> bool {
     DRIVER.get() > 0
 }
 
-/// A value for each driver of the process. A driver gets the default value at the first use, and keeps it until the
+/// A value for each driver of the process. The value is created as the default on first use, and exists until the
 /// process ends.
 pub(crate) struct PerDriver<T: 'static>(Mutex<BTreeMap<usize, &'static T>>);
 

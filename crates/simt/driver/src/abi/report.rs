@@ -58,7 +58,7 @@ fn write(text: &str) {
     };
 }
 
-/// The messages of a private driver, which are stored here instead of written to the log.
+/// The messages of a private driver, which are stored here instead of being written to the log.
 static KEPT: PerDriver<Mutex<Vec<String>>> = PerDriver::new();
 
 /// Returns the messages of a private driver since the last call.

@@ -10,7 +10,7 @@ use crate::abi::handles::is_private;
 /// Watches the launches of the driver that the program's calls reach, but not those of a
 /// [`Simulation`](crate::Simulation).
 pub trait Watcher: Send + Sync {
-    /// Runs a launch with these sanitizers, in place of the driver. The driver reports the findings.
+    /// Runs a launch with these sanitizers, instead of the driver. The driver reports the findings.
     fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<()>;
 
     /// Receives a message that the driver writes.
@@ -19,7 +19,7 @@ pub trait Watcher: Send + Sync {
 
 static WATCHER: OnceLock<Box<dyn Watcher>> = OnceLock::new();
 
-/// Lets this watcher run all launches from now on. The first watcher stays: later calls have no effect.
+/// Lets this watcher run all later launches. Only the first call has an effect.
 pub fn watch(watcher: Box<dyn Watcher>) {
     let _ = WATCHER.set(watcher);
 }

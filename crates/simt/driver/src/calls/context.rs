@@ -1,5 +1,5 @@
-//! The functions of contexts: `cuCtx…` and `cuDevicePrimaryCtx…`. The end of a context frees everything that belongs to
-//! it.
+//! The functions of contexts: `cuCtx…` and `cuDevicePrimaryCtx…`. Ending a context frees everything that belongs to the
+//! context.
 
 use std::sync::atomic::Ordering;
 

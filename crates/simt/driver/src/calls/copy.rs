@@ -55,7 +55,7 @@ fn enqueue_peer(params: &Memcpy3d, stream: Handle, waits: bool) -> Result<()> {
     enqueue_3d(params, stream, waits)
 }
 
-/// Returns the side of a copy that is a row of an array, from byte `offset` on.
+/// Returns one side of a copy: a row of an array, from byte `offset` on.
 fn row(array: Handle, offset: usize, bytes: usize) -> Result<Side> {
     let array = Array::of(array)?;
     array.side([offset as u64, 0, 0], [bytes as u64, bytes.min(1) as u64, bytes.min(1) as u64])

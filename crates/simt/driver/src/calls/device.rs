@@ -7,7 +7,7 @@ use crate::abi::error::Code;
 use crate::gpu::array;
 use crate::gpu::state::driver;
 
-/// Reads `domain:bus:device.function`, in hexadecimal. Either the domain or the function may be missing.
+/// Parses `domain:bus:device.function`, in hexadecimal. Either the domain or the function may be missing.
 fn parse_place(text: &str) -> Option<[i32; 3]> {
     let mut parts = text.split(':').rev();
     let (slot, bus, domain) = (parts.next()?, parts.next()?, parts.next());

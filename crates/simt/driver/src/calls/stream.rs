@@ -1,4 +1,4 @@
-//! Operations of streams, events in streams, and waiting for both.
+//! Operations of streams, events in streams, and waits for streams and events.
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};

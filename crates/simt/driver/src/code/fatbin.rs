@@ -1,4 +1,4 @@
-//! Fatbins: the PTX and machine code for several GPUs that nvcc embeds in a program, optionally compressed.
+//! Fatbins, which nvcc embeds in a program: PTX and machine code for several GPUs, optionally compressed.
 //!
 //! The layout follows `fatbinary_section.h` in NVIDIA's toolkit. The format of the entries is known from other
 //! open-source implementations of the driver (ZLUDA, GPU Ocelot).

@@ -113,7 +113,7 @@ impl Descriptor {
         self.flags & CUBEMAP != 0
     }
 
-    /// Returns the sides with 1 for missing dimensions, so that they can be multiplied.
+    /// Returns the sides, with 1 for missing dimensions, so that the sides can be multiplied.
     fn lengths(&self) -> [u64; 3] {
         [self.width, self.height.max(1), self.depth.max(1)].map(|length| length as u64)
     }
@@ -158,7 +158,7 @@ impl Descriptor {
         Self { width: half(self.width), height: half(self.height), depth, ..*self }
     }
 
-    /// Returns the number of levels down to the level with a single texel.
+    /// Returns the number of levels from this array down to the level with a single texel.
     fn level_count(&self) -> u32 {
         let depth = if self.has_layers() { 0 } else { self.depth };
         self.width.max(self.height).max(depth).max(1).ilog2() + 1
@@ -192,8 +192,8 @@ impl Array {
         self.descriptor.width as u64 * u64::from(self.texel_bytes())
     }
 
-    /// Returns the side of a copy that starts at `begin` in bytes, rows and slices. Returns `CUDA_ERROR_INVALID_VALUE`
-    /// when the copy extends beyond the array.
+    /// Returns one side of a copy, starting at `begin`, which is in bytes, rows and slices. Returns
+    /// `CUDA_ERROR_INVALID_VALUE` when the copy extends beyond the array.
     pub(crate) fn side(&self, begin: [u64; 3], extent: [u64; 3]) -> Result<Side> {
         let [_, rows, slices] = self.descriptor.lengths();
         let size = [self.pitch(), rows, slices];

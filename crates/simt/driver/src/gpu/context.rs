@@ -42,7 +42,8 @@ thread_local! {
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Held while a primary context begins or ends, so that a concurrent `retain` never gets a context that is ending.
+/// The lock that is held while a primary context begins or ends. It prevents a concurrent `retain` from returning a
+/// context that is ending.
 pub(crate) static CHANGE: PerDriver<Mutex<()>> = PerDriver::new();
 
 impl Context {
@@ -127,8 +128,8 @@ fn check_process() -> Result<()> {
     }
 }
 
-/// Returns the current context of this thread. Returns `CUDA_ERROR_INVALID_CONTEXT` when there is none, and the
-/// kernel's error when an error ended the context.
+/// Returns the current context of this thread. Returns `CUDA_ERROR_INVALID_CONTEXT` when the thread has no current
+/// context, and a kernel's error when that error ended the context.
 pub(crate) fn current() -> Result<Arc<Context>> {
     driver()?;
     let context = top().ok_or(Code::INVALID_CONTEXT)?;

@@ -95,7 +95,8 @@ impl Operand {
         Self { kind: UNIFIED, device, pitch, height, ..Self::default() }
     }
 
-    /// Returns the side of a copy of `width` bytes, `height` rows and `depth` slices, and the required memory space.
+    /// Returns the operand as one side of a copy of `width` bytes, `height` rows and `depth` slices, and the required
+    /// memory space.
     fn side(&self, [width, height, depth]: [usize; 3]) -> Result<(Side, Space)> {
         let (base, space) = match self.kind {
             HOST => (self.host, Space::Host),

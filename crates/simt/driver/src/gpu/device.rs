@@ -1,4 +1,4 @@
-//! Devices: which devices are simulated, and the properties that the driver reports for them.
+//! Devices: the devices that the environment requests, and the properties that the driver reports for them.
 
 use std::sync::OnceLock;
 
@@ -11,8 +11,8 @@ use crate::gpu::attributes::{self, PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
 /// [`devices::Description::known`] lists, or a file with a description. The default is an H200.
 pub const DEVICE: &str = "LADDER_SIM_DEVICE";
 
-/// A name for a device with a higher compute capability than any compiler knows. Otherwise, the device equals
-/// [`DEFAULT_DEVICE`]. Libraries that compile kernels at run time pass PTX to such a device, because they cannot
+/// A name for a device with a higher compute capability than any compiler knows. In all other properties, the device
+/// equals [`DEFAULT_DEVICE`]. Libraries that compile kernels at run time pass PTX to such a device, because they cannot
 /// generate machine code for it.
 const FUTURE: &str = "future";
 /// The compute capability of [`FUTURE`].
@@ -46,14 +46,14 @@ pub(crate) struct Device {
 /// separated by commas.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The device that is simulated by default.
+/// The device that `sim` imitates by default.
 pub const DEFAULT_DEVICE: &str = "h200";
 
 /// Returns the devices that the environment requests.
 ///
 /// # Errors
-/// Returns `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when the number of
-/// devices is out of range, and `CUDA_ERROR_NO_DEVICE` when [`VISIBLE`] selects none of the devices.
+/// Returns `CUDA_ERROR_INVALID_DEVICE` when [`DEVICE`] does not describe a device, `CUDA_ERROR_INVALID_VALUE` when the
+/// number of devices is out of range, and `CUDA_ERROR_NO_DEVICE` when [`VISIBLE`] selects none of the devices.
 pub(crate) fn simulated() -> Result<Vec<Device>> {
     let all = devices(&variable_or(DEVICE, DEFAULT_DEVICE), &variable_or(DEVICES, "1"))?;
     let Some(list) = variable(VISIBLE) else {

@@ -1,4 +1,4 @@
-//! Events: marks in streams with the time at which they were reached.
+//! Events: marks in streams, each with the time at which the stream reached it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! Functions: the kernels of modules with their attributes and parameters.
+//! Functions: the kernels of modules, with their attributes and parameters.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Weak};
@@ -115,8 +115,8 @@ impl Function {
         Ok(&driver()?.devices[context::Context::of(module.context)?.device])
     }
 
-    /// Returns the device's limits on launches of this function. Clusters may be larger if the function gives up
-    /// portability.
+    /// Returns the device's limits on launches of this function. Clusters may be larger if the function allows
+    /// nonportable cluster sizes.
     pub(crate) fn limits(&self) -> Result<GeometryLimits> {
         let limits = self.device()?.limits;
         let is_non_portable = self.set[NON_PORTABLE_CLUSTER as usize].load(Ordering::Relaxed) != 0;

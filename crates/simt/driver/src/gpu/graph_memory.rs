@@ -33,7 +33,7 @@ impl Drop for GraphMemory {
 struct Table {
     /// All graph memory, by address.
     all: BTreeMap<u64, Weak<GraphMemory>>,
-    /// The memory that a launch allocated and that is not freed yet.
+    /// The memory that a launch allocated and that has not been freed yet.
     live: BTreeMap<u64, Arc<GraphMemory>>,
     used_high: u64,
     reserved: u64,
@@ -83,8 +83,8 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// Records the allocations and frees of a launch. Returns `CUDA_ERROR_INVALID_VALUE` when memory from the previous
-    /// launch is still allocated, unless `frees` is set, or when the launch frees memory that is not allocated.
+    /// Records the allocations and frees of a launch. Returns `CUDA_ERROR_INVALID_VALUE` in two cases: `frees` is false
+    /// and memory from the previous launch is still allocated, or the launch frees memory that is not allocated.
     pub(crate) fn launch(self, frees: bool) -> Result<()> {
         let mut table = table()?;
         let allocated: BTreeSet<u64> = self.allocated.iter().map(|memory| memory.address).collect();

@@ -19,7 +19,7 @@ pub(crate) struct JitOptions {
     error: Option<Buffer>,
 }
 
-/// Held while a message is written: two threads can load code with the same buffers.
+/// The lock that is held while a message is written, because two threads can load code with the same buffers.
 static WRITING: Mutex<()> = Mutex::new(());
 
 // SAFETY: the program keeps the buffers alive, whichever thread uses the options.

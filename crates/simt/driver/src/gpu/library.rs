@@ -82,8 +82,8 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Function>> {
     }
 }
 
-/// Returns a library kernel's function on a device: in the current context if it belongs to the device, else in the
-/// primary context.
+/// Returns a library kernel's function on a device: in the current context if that context belongs to the device,
+/// otherwise in the primary context.
 pub(crate) fn on_device(kernel: Handle, device: i32) -> Result<Arc<Function>> {
     let primary = Context::primary(device)?;
     if let Some(function) = function::find(kernel) {

@@ -1,5 +1,5 @@
-//! The limits of a context (`CUlimit`): their initial values, and how requested values are rounded. Both are those of
-//! an H200's driver.
+//! The limits of a context (`CUlimit`): their initial values, and how requested values are rounded. The initial values
+//! and the rounding are those of an H200's driver.
 
 use std::collections::HashMap;
 

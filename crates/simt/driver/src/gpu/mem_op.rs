@@ -32,7 +32,7 @@ pub(crate) struct Word {
 pub(crate) enum MemOp {
     Wait(Word, u64, Condition),
     Write(Word, u64),
-    /// Orders earlier operations before later ones, as a stream does anyway.
+    /// Orders earlier operations before later operations, which a stream does in any case.
     Barrier,
 }
 

@@ -75,7 +75,8 @@ pub(crate) fn out_of_memory(error: MemoryError) -> Error {
 }
 
 /// Records that a stream will free the range of device memory that starts at an address. Returns
-/// `CUDA_ERROR_INVALID_VALUE` when there is no such range, or when another stream will free it.
+/// `CUDA_ERROR_INVALID_VALUE` when the address does not start such a range, or when a free of the range is already
+/// pending.
 pub(crate) fn free_later(address: u64) -> Result<()> {
     ranges::change(address, |range| {
         let is_match = range.base == address && (range.kind == Kind::Device || range.pool != 0);

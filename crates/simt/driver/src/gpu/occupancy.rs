@@ -16,7 +16,7 @@ type SharedBytes = unsafe extern "C" fn(i32) -> usize;
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, which has no effect on GPUs whose L1 caches global memory.
 const FLAGS: u32 = 1;
 
-/// The maximum number of blocks of clusters that a multiprocessor holds at once, as an H200's driver reports it.
+/// The maximum number of blocks in clusters that a multiprocessor holds at once, as an H200's driver reports it.
 const CLUSTER_BLOCKS: u32 = 8;
 
 /// Returns the number of a kernel's blocks that are resident on a multiprocessor. Returns 0 when no block fits, or when
@@ -149,8 +149,8 @@ functions! {
         blocks_of_cluster.set(if fits { function.limits()?.cluster_blocks as i32 } else { 0 })
     }
 
-    /// Writes the number of resident clusters. A real GPU may have fewer, because a cluster must fit in one graphics
-    /// processing cluster, and some of those are incomplete.
+    /// Writes the number of resident clusters. A real GPU may hold fewer, because a cluster must fit in one graphics
+    /// processing cluster (GPC), and some GPCs are incomplete.
     fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<LaunchConfig>) {
         count.check()?;
         let config = config.get()?;

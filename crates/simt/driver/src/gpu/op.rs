@@ -31,7 +31,7 @@ pub(crate) enum Op {
     Host(HostCall),
     /// Marks an event as reached.
     Record(Arc<Event>),
-    /// Waits for the last recording of an event at the time of enqueuing.
+    /// Waits for an event, as it was last recorded before the wait was enqueued.
     Wait(Arc<Event>),
     /// Frees memory.
     Free(u64),
@@ -48,7 +48,7 @@ pub(crate) enum Op {
 /// A launch.
 #[derive(Clone)]
 pub(crate) struct LaunchOp {
-    /// The handle that the program passed: of the function, or of the corresponding library kernel.
+    /// The handle that the program passed: that of the function, or that of the corresponding library kernel.
     pub(crate) handle: Handle,
     pub(crate) function: Arc<Function>,
     pub(crate) grid: [u32; 3],

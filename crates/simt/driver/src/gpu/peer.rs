@@ -43,7 +43,7 @@ const BITS_64: u32 = 16;
 const BITS_128: u32 = 32;
 const VECTOR: u32 = 64;
 
-/// The capabilities of each `CUatomicOperation`, in order. They are those of `atom` and `red` in PTX.
+/// The capabilities of each `CUatomicOperation`, in order. These are the capabilities of `atom` and `red` in PTX.
 const ATOMICS: [u32; 13] = {
     let arithmetic = SIGNED | UNSIGNED | REDUCTION | BITS_32 | BITS_64;
     let (count, logic) = (UNSIGNED | REDUCTION | BITS_32, UNSIGNED | REDUCTION | BITS_32 | BITS_64);

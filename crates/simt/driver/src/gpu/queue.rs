@@ -47,12 +47,12 @@ pub(crate) struct Piece {
     pub(crate) dependencies: Vec<usize>,
 }
 
-/// The order between the streams of a context, in addition to events.
+/// The order between the streams of a context, in addition to the order that events establish.
 #[derive(Default)]
 struct Order {
     /// The last operation of the default stream.
     legacy: u64,
-    /// The last operation after `legacy` of each stream that synchronizes with the default stream, by stream number.
+    /// For each stream that synchronizes with the default stream, by stream number: its last operation after `legacy`.
     blocking: HashMap<u64, u64>,
 }
 
@@ -90,7 +90,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// Enqueues operations in a stream and returns the number of the last one. The last operation must follow all
-    /// others. All of them also follow the operations in `dependencies`, which may belong to other streams.
+    /// others. All operations also follow the operations in `dependencies`, which may belong to other streams.
     pub(crate) fn push(
         &'static self,
         context: &Arc<Context>,
@@ -229,7 +229,7 @@ impl Queue {
         }
     }
 
-    /// Hands a call to the thread that calls functions of the program. Waits up to `PATIENCE` until the call is done.
+    /// Hands a call to the thread that calls functions of the program. Waits up to `PATIENCE` for the call to finish.
     fn hand_over(&'static self, number: u64, job: Arc<Job>) {
         let mut state = lock(&self.state);
         if !state.has_caller {

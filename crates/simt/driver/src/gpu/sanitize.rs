@@ -17,12 +17,12 @@ use crate::abi::watch::watcher;
 use crate::gpu::ranges::{self, Kind};
 
 /// The environment variable that selects the sanitizers: `memory`, `init`, `race` and `sync`, separated by commas, or
-/// `all`. By default, nothing is checked. `leaks`, `barriers` and others change what the sanitizers look for
+/// `all`. By default, nothing is checked. Options such as `leaks` and `barriers` change what the sanitizers look for
 /// ([`Extra`]).
 pub const SANITIZE: &str = "LADDER_SANITIZE";
 
-/// The environment variable with the exit code of a process whose kernels have findings, 1 to 255. By default, a
-/// program keeps its exit code. A process with an invalid [`SANITIZE`] also ends with this code.
+/// The environment variable with the exit code of a process whose kernels have findings, 1 to 255. By default, findings
+/// do not change the exit code. A process with an invalid [`SANITIZE`] also ends with this code.
 pub const SANITIZE_EXIT: &str = "LADDER_SANITIZE_EXIT";
 
 /// The environment variable with the number of random schedules in which each launch is tried before it runs, up to
@@ -66,7 +66,7 @@ struct Found {
     leaks: u64,
 }
 
-/// The exit code of a process with findings; 0 before the first finding, or if the program keeps its exit code.
+/// The exit code of a process with findings; 0 before the first finding, or if findings do not change the exit code.
 static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
 
 /// Returns the exit code for findings, if there are any and the environment sets a code.

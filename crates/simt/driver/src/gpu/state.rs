@@ -44,7 +44,7 @@ const MAX_INSTRUCTIONS: u64 = 1 << 44;
 
 /// An initialized driver.
 pub(crate) struct Driver {
-    /// The devices. They share one memory, as they appear to under unified addressing.
+    /// The devices. They share one memory, just as devices with unified addressing appear to share one.
     pub(crate) devices: Vec<Device>,
     /// The number that separates the handles and addresses of the drivers in the process; 0 for the driver that the
     /// program's calls reach.
@@ -92,7 +92,8 @@ pub fn is_inside() -> bool {
 
 static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
 
-/// Returns the driver, or `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and in a process that was forked after it.
+/// Returns the driver, or `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and in a process that was forked after that
+/// call.
 pub(crate) fn driver() -> Result<&'static Driver> {
     if let Some(driver) = INSIDE.get() {
         return Ok(driver);

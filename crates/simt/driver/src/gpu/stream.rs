@@ -51,7 +51,7 @@ pub(crate) struct Stream {
     pub(crate) id: u64,
     /// The number of the stream's last operation.
     pub(crate) last: AtomicU64,
-    /// The number of the capture that the stream takes part in; 0 if there is none.
+    /// The number of the capture that the stream belongs to; 0 if the stream is not captured.
     pub(crate) capture: AtomicU64,
     attributes: Mutex<Attributes>,
 }
@@ -64,7 +64,7 @@ impl Stream {
         Self { handle, context, flags, id, last: 0.into(), capture: 0.into(), attributes }
     }
 
-    /// Returns the priority: the smaller, the more urgent.
+    /// Returns the priority. A smaller number is more urgent.
     pub(crate) fn priority(&self) -> i32 {
         lock(&self.attributes).priority()
     }

@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 
 pub use expression::Expression;
 
-/// The counters of a launch that have a value, by name.
+/// The values of a launch's counters, by name. Counters without a value are left out.
 pub type Numbers = BTreeMap<String, f64>;
 
-/// Returns the counters of a launch on a device that have a value.
+/// Returns the values of a launch's counters, by name, without the counters that have no value on the device.
 pub fn counted(counters: &[simt::counters::Metric]) -> Numbers {
     let counters = counters.iter();
     let counted = counters.filter_map(|metric| Some((metric.name.to_owned(), metric.value.number()?)));

@@ -19,7 +19,7 @@ pub struct Bus {
     pub peak_gb_per_s: f64,
     /// The time that a bank takes to find a burst, as the ratio R of its latency to the transfer time.
     pub ratio: u64,
-    /// The use of the bus with the requested number of banks.
+    /// The utilization of the bus with the requested number of banks.
     #[serde(flatten)]
     pub with_banks: BusUse,
     /// The smallest number of banks that keeps the bus busy all the time: R + 1.

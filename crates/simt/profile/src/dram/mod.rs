@@ -3,8 +3,8 @@
 //! The model is from the chapter on performance considerations on which the matmul ladder is based (its sections on
 //! coalescing and on hiding memory latency, figures 6.7 to 6.11). It does not describe any particular GPU:
 //! - DRAM is read in **bursts** of neighboring bytes. A kernel that uses only a part of a burst pays for the whole burst.
-//! - A **bank** is an array of cells. A bank takes a long time to find a burst, and can look for only one at a time. It then
-//!   sends the burst over its channel's bus in a much shorter time ([`Bus`]).
+//! - A **bank** is an array of cells. A bank takes a long time to find a burst, and can look for only one burst at a time.
+//!   It then sends the burst over its channel's bus in a much shorter time ([`Bus`]).
 //! - A **channel** is a controller with a bus to several banks.
 //! - Addresses are **interleaved**: consecutive bursts go to consecutive channels, and after the last channel to the
 //!   next bank of the first channel ([`Dram::place`]).

@@ -36,7 +36,7 @@ pub enum Matrix {
     N,
 }
 
-/// A coalesced access: the load by the threads of one row of a block.
+/// A coalesced access: the load that the threads of one row of a block make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     /// The row of the matrix.

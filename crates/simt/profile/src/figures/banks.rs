@@ -1,4 +1,4 @@
-//! A warp's request to shared memory: the words and banks that each lane accesses, and in which wavefront.
+//! A warp's request to shared memory: the words and banks that each lane accesses, and the wavefront of each access.
 
 use std::collections::BTreeMap;
 

@@ -35,8 +35,8 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     figures
 }
 
-/// Returns the bursts that a request touches, each once: the buffer, and the burst's location if the buffer begins at
-/// the first bank of the first channel.
+/// Returns the bursts that a request touches, without duplicates: for each burst, its buffer and its location. The
+/// location assumes that the buffer begins at the first bank of the first channel.
 fn bursts(recording: &Recording, request: &Request) -> BTreeSet<(usize, DramAddress)> {
     let dram = &recording.watch.dram;
     let of_lane = |(_, address): (usize, u64)| {

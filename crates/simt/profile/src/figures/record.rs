@@ -113,7 +113,7 @@ pub struct Shuffle {
     pub providers: u32,
     /// The member mask of each lane.
     pub members: [u32; 32],
-    /// The number of lanes that exchange values with each other, as specified by each lane.
+    /// The width that each lane specifies: the number of lanes that exchange values with each other.
     pub widths: [u32; 32],
     /// The value that each lane provides.
     pub values: [u32; 32],
@@ -192,7 +192,7 @@ impl Recording {
         }
     }
 
-    /// Returns the requests to a space in groups of equal requests: the same source line and form, and the same
+    /// Returns the requests to a space in groups of equal requests. Equal requests have the same source line, form, and
     /// distances between addresses.
     pub(super) fn alike(&self, space: Space) -> Vec<Vec<&Request>> {
         let (mut groups, mut known): (Vec<Vec<&Request>>, HashMap<_, usize>) = (Vec::new(), HashMap::new());

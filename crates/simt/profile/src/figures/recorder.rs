@@ -18,7 +18,7 @@ use crate::watch::Watch;
 /// The maximum number of recorded requests, shuffles and results of a warp, and of recorded requests of a block.
 const MOST: usize = 1 << 16;
 
-/// The observers of a launch: of its warp and block, data flow, counters and critical path.
+/// The observers of a launch, which record its warp and block, data flow, counters and critical path.
 pub type Observers = (Recorder, (Flow, (SiteCounters, BlockFilter<CriticalPath>)));
 
 /// Creates the observers of a launch of a function.
@@ -32,7 +32,7 @@ pub(crate) fn observers(
     (Recorder::new(function, (watch.block, watch.warp as u32)), (flow, (SiteCounters::new(function), path)))
 }
 
-/// Returns the recording of the observers, and the critical path of the sampled blocks.
+/// Converts the observers to the recording, and to the critical path of the sampled blocks.
 pub(crate) fn finish(
     observers: Observers,
     watch: Watch,
@@ -65,7 +65,7 @@ pub(crate) fn finish(
     (recording, path)
 }
 
-/// Records the actions of a warp and its block's requests to global memory.
+/// Records the actions of a warp, and the requests of its block to global memory.
 pub struct Recorder {
     function: Function,
     watched: (u64, u32),
@@ -210,7 +210,7 @@ impl Observer for Recorder {
         let mode = *mode;
         let Meeting { arrived, values, sources, in_range, .. } = self.meeting;
         self.meeting.leave(lanes);
-        // Lanes that met on different paths are reported one after another.
+        // Lanes that reach the exchange on different paths are reported one after another.
         if let Some(last) = self.shuffles.last_mut().filter(|last| self.has_met && last.mode == mode) {
             last.lanes |= lanes;
             return;

@@ -1,8 +1,8 @@
 //! The elements that each prefix of a scan covers, round by round.
 //!
-//! For each of its elements, a scanning block stores the sum of all elements up to and including it. Every intermediate
-//! value covers a run of neighboring elements. An addition joins two neighboring runs, and a subtraction removes the
-//! end of a run.
+//! For each of its elements, a scanning block stores the sum of all elements up to and including that element. Every
+//! intermediate value covers a run of neighboring elements. An addition joins two neighboring runs, and a subtraction
+//! removes the end of a run.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

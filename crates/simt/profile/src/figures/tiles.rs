@@ -14,7 +14,7 @@ const COLUMNS: usize = 32;
 const ROWS: usize = 32;
 const FIGURES: usize = 8;
 
-/// The elements that a block loads from each buffer in a phase, in the order of the elements.
+/// The elements that a block loads from each buffer in a phase, in element order.
 type Phase<'a> = BTreeMap<usize, Vec<&'a Loaded>>;
 
 /// A count for an element: the verb, the unit that is counted, and the number.

@@ -1,4 +1,4 @@
-//! The warps of a block over modeled cycles, and the blocks on a multiprocessor.
+//! The activity of a block's warps over modeled cycles, and the blocks on a multiprocessor.
 
 use simt_timing::{Activity, Span};
 

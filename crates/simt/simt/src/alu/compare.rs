@@ -21,9 +21,9 @@ pub struct Compare {
     pub outcome: Outcome,
     /// How the test's result is combined with a predicate.
     pub combine: Combine,
-    /// Whether that predicate is negated.
+    /// Whether the predicate of `combine` is negated.
     pub negated: bool,
-    /// The registers. Registers 2 and 3 are the sources; [`Outcome`] defines the others.
+    /// The registers. Registers 2 and 3 are the sources; [`Outcome`] defines the remaining registers.
     pub r: RegisterNumbers,
 }
 
@@ -32,9 +32,10 @@ pub struct Compare {
 pub enum Outcome {
     /// `setp p`: writes predicate 0.
     One,
-    /// `setp p|q`: predicate 1 gets the negated result. Both results are combined with register 4.
+    /// `setp p|q`: writes the result to predicate 0 and the negated result to predicate 1. Both results are combined
+    /// with register 4.
     Both,
-    /// `setp p|q` of pairs of halves: predicate 1 gets the result for the upper halves.
+    /// `setp p|q` of pairs of halves: predicate 1 receives the result for the upper halves.
     Halves,
     /// `set`: writes a number that represents true. The number is stored in place of register 1.
     Value,

@@ -21,23 +21,23 @@ use crate::regs::{LANES, R32, R64, Reg, Regs};
 pub enum Convert {
     /// `mov`
     Move(Move),
-    /// Between integers in 32-bit registers: a left shift and a right shift for the source's type, then for the
-    /// destination's type. Each pair is the shift distance and whether the sign is copied. Finally, the upper `mask`
-    /// bits become zero.
+    /// Between integers in 32-bit registers: shifts left and then right by the same distance, first for the source's
+    /// type, then for the destination's type. Each pair contains the shift distance, and whether the right shift copies
+    /// the sign. Finally, the upper `mask` bits become zero.
     Resize { to: R32, from: R32, first: (u8, bool), second: (u8, bool), mask: u8 },
     /// 32 bits to 64.
     Widen { to: R64, from: R32, signed: bool },
     /// 64 bits to 32.
     Shorten { to: R32, from: R64 },
-    /// 32 bits to `f32`, to nearest.
+    /// A 32-bit integer to `f32`, rounded to nearest.
     IntToF32 { to: R32, from: R32, signed: bool },
-    /// 32 bits to `f64`.
+    /// A 32-bit integer to `f64`.
     IntToF64 { to: R64, from: R32, signed: bool },
-    /// `f32` to 32 bits, toward zero.
+    /// `f32` to a 32-bit integer, rounded toward zero.
     F32ToInt { to: R32, from: R32, signed: bool },
     /// `f32` to `f64`
     F32ToF64 { to: R64, from: R32 },
-    /// `f64` to `f32`, to nearest.
+    /// `f64` to `f32`, rounded to nearest.
     F64ToF32 { to: R32, from: R64 },
     /// `f16` to `f32`
     F16ToF32 { to: R32, from: R32 },
@@ -92,7 +92,7 @@ impl Convert {
                 true => map(regs, mask, to, from, |value| f64::from(value as i32).to_bits()),
                 false => map(regs, mask, to, from, |value| f64::from(value).to_bits()),
             },
-            // Rust's casts saturate and convert NaN to zero, as this conversion does.
+            // Like this conversion, Rust's casts saturate and convert NaN to zero.
             Convert::F32ToInt { to, from, signed } => match signed {
                 true => map(regs, mask, to, from, |bits| f32::from_bits(bits) as i32 as u32),
                 false => map(regs, mask, to, from, |bits| f32::from_bits(bits) as u32),
@@ -134,7 +134,7 @@ impl Convert {
     }
 }
 
-/// Shifts left by `shift` bits and back, sign- or zero-extending.
+/// Shifts left by `shift` bits and then right by the same distance, with sign or zero extension.
 #[inline(always)]
 fn resize(values: &mut [u32; LANES], from: &[u32; LANES], (shift, signed): (u8, bool)) {
     for lane in 0..LANES {

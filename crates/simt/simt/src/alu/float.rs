@@ -1,7 +1,7 @@
 //! Floating-point arithmetic (PTX ISA §9.7.3 to §9.7.5).
 //!
 //! NaN results: `f32`, `f16` and `bf16` operations return the canonical NaN (all bits ones except the sign). An `f64`
-//! operation propagates its first NaN operand, made quiet; a NaN produced from numbers is 0xfff8000000000000.
+//! operation returns its first NaN operand as a quiet NaN; if no operand is NaN, a NaN result is 0xfff8000000000000.
 
 mod approx;
 pub mod exact;
@@ -33,7 +33,7 @@ pub struct Float {
 /// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FloatOp {
-    /// An operation on `f32`, rounded to nearest. The flag says whether subnormal operands and results are flushed to
+    /// An operation on `f32`, rounded to nearest. The flag states whether subnormal operands and results are flushed to
     /// zero.
     Fast32(Fast, bool),
     /// An operation on `f64`, rounded to nearest.
@@ -55,7 +55,7 @@ pub enum FloatOp {
         /// The modifiers.
         modifiers: Modifiers,
     },
-    /// An approximation of `f32`. The flag says whether subnormal operands and results are flushed to zero.
+    /// An approximation in `f32`. The flag states whether subnormal operands and results are flushed to zero.
     Approx32(Approx, bool),
     /// `rcp.approx.ftz.f64`, `rsqrt.approx{.ftz}.f64`
     Approx64(Approx64),
@@ -68,7 +68,7 @@ pub enum FloatOp {
 const _: () = assert!(size_of::<Float>() <= 24);
 
 /// Operations with a fast path. The operations up to `Sqrt` also support other rounding modes. Operations with one or
-/// two operands ignore the other sources.
+/// two operands ignore the remaining sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the opcodes")]
 pub enum Fast {
@@ -182,7 +182,7 @@ impl Float {
         }
     }
 
-    /// Runs an operation without a vectorized loop on 32-bit registers.
+    /// Runs an operation on 32-bit registers that does not have a vectorized loop.
     #[inline(never)]
     fn run32(&self, regs: &mut Regs<'_>, mask: u32) {
         let (to, from) = (R32(self.to), self.from.map(R32));
@@ -205,7 +205,7 @@ impl Float {
         }
     }
 
-    /// Runs an operation without a vectorized loop on 64-bit registers.
+    /// Runs an operation on 64-bit registers that does not have a vectorized loop.
     #[inline(never)]
     fn run64(&self, regs: &mut Regs<'_>, mask: u32) {
         let (to, from) = (R64(self.to), self.from.map(R64));

@@ -1,7 +1,7 @@
 //! Integer arithmetic: `add` to `dp4a` (PTX ISA §9.7.1, §9.7.2).
 //!
-//! The ISA does not define division by zero. Here the quotient and the remainder are all ones, as in the code that
-//! ptxas emits for sm_90, for every width and sign.
+//! The ISA does not define division by zero. In the simulator, the quotient and the remainder are all ones for every
+//! width, signed or unsigned, as in the code that ptxas emits for sm_90.
 
 mod bits;
 mod carry;

@@ -1,6 +1,6 @@
-//! Instruction tables. A row gives an instruction's name, how the bits of its result depend on its operands
-//! ([`Dependence`]), the operands' types, and the operation on one lane. Rows that differ only in a type form a family,
-//! which has one operation for all of them.
+//! Instruction tables. A row contains an instruction's name, the dependence of the result's bits on the operands
+//! ([`Dependence`]), the operands' types, and the operation on one lane. If rows differ only in a type, they form a
+//! family, which defines one operation for all of its rows.
 //!
 //! From such a table, `instructions!` generates the enumeration of the rows, the lookup by name, the dependence, and
 //! the execution on a warp.
@@ -115,7 +115,7 @@ pub(super) fn each<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) ->
     values
 }
 
-/// `to = f(from)` in each lane.
+/// Sets `to = f(from)` in each lane.
 #[inline(always)]
 pub(super) fn map<D: Register, S: Register>(
     regs: &mut Regs<'_>,
@@ -129,7 +129,7 @@ pub(super) fn map<D: Register, S: Register>(
     to.set(regs, mask, &values);
 }
 
-/// `to = f(a, b, c)` in each lane, for registers of one width.
+/// Sets `to = f(a, b, c)` in each lane, for registers of one width.
 #[inline(always)]
 pub(super) fn map3<R: Register>(
     regs: &mut Regs<'_>,
@@ -170,7 +170,8 @@ fn pack(bytes: [u8; LANES]) -> u32 {
 /// Returns all ones if the mask contains the lane, otherwise zero.
 #[inline(always)]
 pub(super) fn ones32(mask: u32, lane: usize) -> u32 {
-    // Not `mask >> lane & 1`: compilers emit one scalar shift per lane for it instead of vector code.
+    // This is not `mask >> lane & 1`, because compilers emit one scalar shift per lane for that expression instead of
+    // vector code.
     if mask & 1 << lane != 0 { u32::MAX } else { 0 }
 }
 
@@ -203,8 +204,8 @@ macro_rules! run {
 
 /// Generates an enumeration, a lookup by name and the execution on a warp from a table: see the module documentation.
 ///
-/// The families of rows come first. Each row of a family has a name, its type (`T` in the operation), and other types
-/// that share the row. The opcode is the family's name followed by the type.
+/// The families of rows come first. Each row of a family contains a name, its type (`T` in the operation), and other
+/// types that share the row. The opcode is the family's name followed by the type.
 macro_rules! instructions {
     (
         $(#[$doc:meta])*

@@ -12,8 +12,8 @@ pub use table::Op;
 pub struct Logic {
     /// The operation.
     pub op: Op,
-    /// The truth table of `lop3`: bit `4a + 2b + c` is the result for the bits a, b, c. For predicates, a mask of the
-    /// negated sources; bit 0 stands for the first source.
+    /// The truth table of `lop3`: bit `4a + 2b + c` is the result for the bits a, b, c. For operations on predicates, a
+    /// mask of the negated sources; bit 0 stands for the first source.
     pub table: u8,
     /// The registers: the result, then the operands.
     pub r: RegisterNumbers,
@@ -41,7 +41,7 @@ impl Logic {
             op => {
                 let values = self.lop3(regs);
                 regs.set32(R32(r[0]), mask, &values);
-                // Without a predicate operand, the function may have no predicate register.
+                // If no operand is a predicate, the function may not have a predicate register.
                 if op == Op::Lop3 {
                     return;
                 }

@@ -48,13 +48,13 @@ impl Modifiers {
         Self(self.0 & !other.0)
     }
 
-    /// Returns whether the sets have a modifier in common.
+    /// Returns whether the two sets have a modifier in common.
     #[inline(always)]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Returns whether the set has only modifiers from `allowed`.
+    /// Returns whether all modifiers of this set are in `allowed`.
     pub const fn within(self, allowed: Self) -> bool {
         self.0 & !allowed.0 == 0
     }

@@ -3,21 +3,22 @@
 use super::lanes::each;
 use crate::regs::{R32, Regs};
 
-/// One instruction: an operation on `a` and `b`, and how its result is combined with `c`.
+/// One instruction: an operation on `a` and `b`, and the way in which its result is combined with `c`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Video {
     pub(crate) op: VideoOp,
     /// How many numbers a register holds: 1, 2 or 4.
     pub(crate) parts: u8,
-    /// One bit each: whether the result, `a` and `b` are signed, then whether `a`, `b` and `c` are negated.
+    /// Six flags, one bit each: whether the result, `a` and `b` are signed, then whether `a`, `b` and `c` are negated.
     pub(crate) signed: u8,
     /// Whether the result is clamped to its type.
     pub(crate) saturates: bool,
     pub(crate) third: ThirdOperand,
-    /// The written part. A scalar instruction encodes it as in [`part`]; a SIMD instruction has one bit per part.
+    /// The parts of the destination that are written. A scalar instruction encodes its single part as in [`part`]; a
+    /// SIMD instruction has one bit per part.
     pub(crate) mask: u8,
-    /// For each number of `a`, then of `b`: the source part, four bits each. A scalar instruction encodes it as in
-    /// [`part`]; a SIMD instruction numbers the parts consecutively through `a` and `b`.
+    /// For each number of `a`, then of `b`: the source part, in four bits. A scalar instruction encodes the part as in
+    /// [`part`]; a SIMD instruction numbers the parts of `a` and `b` consecutively.
     pub(crate) select: [u16; 2],
     pub(crate) to: u16,
     pub(crate) from: [u16; 3],
@@ -35,12 +36,12 @@ pub enum VideoOp {
     Average,
     Min,
     Max,
-    /// Shift left. The flag says whether the distance wraps at 32.
+    /// Shift left. The flag states whether the distance wraps at 32.
     Shl(bool),
     Shr(bool),
-    /// Multiply and add: the final right shift, and whether 1 is added before it.
+    /// Multiply and add: the distance of the final right shift, and whether 1 is added before the shift.
     Mad(u8, bool),
-    /// Comparison: one bit each for less, equal and greater. A bit is set if the comparison holds in that case.
+    /// Comparison: one bit each for less, equal and greater. A bit is set if the comparison is true in its case.
     Compare(u8),
 }
 
@@ -57,8 +58,8 @@ pub enum ThirdOperand {
     Max,
 }
 
-/// Returns the number of bits of a part and its first bit: 0 is the whole register, 1 to 4 are the bytes, 5 and 6 the
-/// halves.
+/// Returns the number of bits of a part, and the part's first bit. Part 0 is the whole register; parts 1 to 4 are the
+/// bytes; parts 5 and 6 are the halves.
 const fn part(select: u16) -> (u32, u32) {
     match select {
         1..=4 => (8, (select as u32 - 1) * 8),
@@ -98,7 +99,7 @@ impl Video {
             VideoOp::Add => a + b,
             VideoOp::Sub => a - b,
             VideoOp::AbsDiff => (a - b).abs(),
-            // The average is rounded up, or away from zero if it is negative.
+            // The average is rounded up or, if it is negative, down (away from zero).
             VideoOp::Average => (a + b + i128::from(a + b >= 0)) >> 1,
             VideoOp::Min => a.min(b),
             VideoOp::Max => a.max(b),
@@ -122,7 +123,8 @@ impl Video {
     }
 
     /// Computes a scalar instruction for one lane, exactly like the code that ptxas emits for sm_90: see
-    /// [`Self::clamped`] and `wide`. If the upper half is written, it gets the upper half of the result.
+    /// [`Self::clamped`] and `wide`. If the upper half of the destination is written, it receives the upper half of the
+    /// result.
     fn single(&self, a: u32, b: u32, c: u32) -> u32 {
         if let VideoOp::Mad(shift, plus_one) = self.op {
             return self.mad([a, b, c], shift, plus_one);
@@ -135,7 +137,7 @@ impl Video {
         let (bits, at) = part(self.mask.into());
         let exact = self.compute(source(a, 1), source(b, 2));
         let result = if self.saturates { self.clamped(exact, bits) } else { exact };
-        // Before the comparison with `c`, sums and differences are truncated to 32 bits, other results to 64 bits.
+        // Before the comparison with `c`, sums and differences are truncated to 32 bits, and other results to 64 bits.
         let is_cut =
             matches!(self.op, VideoOp::Add | VideoOp::Sub) || self.saturates && matches!(self.op, VideoOp::Shr(_));
         let wide = if is_cut { i64::from(result as i32) } else { result as i64 };
@@ -157,8 +159,8 @@ impl Video {
         }
     }
 
-    /// Clamps a result with `.sat` to `bits` bits. In fewer than 32 bits, a negative result counts as too large. In 32
-    /// unsigned bits, only negative results are clamped.
+    /// Clamps a result to `bits` bits, for instructions with `.sat`. With fewer than 32 bits, a negative result counts
+    /// as too large. With 32 unsigned bits, only negative results are clamped.
     fn clamped(&self, result: i128, bits: u32) -> i128 {
         let signed = self.is_signed(0);
         let most = (1 << (bits - u32::from(signed))) - 1;

@@ -14,7 +14,7 @@ pub struct Call {
 /// The function that a call invokes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Callee {
-    /// Index into [`Program::functions`](super::Program::functions).
+    /// The index in [`Program::functions`](super::Program::functions).
     Function(u32),
     /// A function of CUDA's device runtime, which is not defined in any module.
     Runtime(Runtime),
@@ -50,7 +50,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Returns whether both signatures have the same number and sizes of results and parameters, at any offsets.
+    /// Returns whether both signatures have the same number and sizes of results and parameters, regardless of the
+    /// offsets.
     pub(crate) fn fits(&self, other: &Self) -> bool {
         fn same(slots: &[Slot], other: &[Slot]) -> bool {
             let bytes = |slot: &Slot| slot.bytes;
@@ -81,12 +82,13 @@ pub struct Target {
     pub address: u64,
     /// The function's name.
     pub name: String,
-    /// Index into [`Program::functions`](super::Program::functions). `None` if no indirect call of the program matches
-    /// the function's signature, or if its body is not in the module.
+    /// The index in [`Program::functions`](super::Program::functions). `None` if no indirect call in the program
+    /// matches the function's signature, or if the function's body is not in the module.
     pub function: Option<u32>,
 }
 
-/// An instruction that uses the dynamic part of the frame's stack; `top` is the register of the stack's end.
+/// An instruction that uses the dynamic part of the frame's stack; `top` is the register that holds the end of the
+/// stack.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the fields are the instruction's operands")]
 pub enum Stack {

@@ -1,4 +1,4 @@
-//! The metrics by name, with a description of each and its computation from the sums.
+//! The name and description of each metric, and its computation from the sums.
 
 use crate::observe::AccessKind::{AsyncCopy, Atomic, Load, Reduction, Store};
 

@@ -7,7 +7,8 @@ use super::{Counters, Events, METRICS, Metric};
 
 /// [`Counters`] that also record which instruction caused each count.
 ///
-/// The counts of a launch are sums over its instructions, so the metrics of all sites together are those of the launch.
+/// The counts of a launch are sums over its instructions, so the metrics of all sites together equal those of the
+/// launch.
 #[derive(Debug, Clone)]
 pub struct SiteCounters {
     all: Counters,
@@ -28,8 +29,8 @@ impl SiteCounters {
         &self.all
     }
 
-    /// Returns every metric of some instructions, in the order of [`METRICS`], as if the launch had only these
-    /// instructions. Blocks and warps are those of the launch.
+    /// Returns every metric of some instructions, in the order of [`METRICS`], as if the launch had executed only these
+    /// instructions. The numbers of blocks and warps are those of the launch.
     pub fn metrics_of(&self, sites: &[Site]) -> Vec<Metric> {
         let Events { blocks, warps, .. } = self.all.events;
         let mut events = Events { blocks, warps, ..Events::default() };

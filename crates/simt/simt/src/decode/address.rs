@@ -61,7 +61,7 @@ impl Decoder<'_, '_, '_> {
             Location::Constant(_) => Region::Const,
             Location::Param(_) => Region::Param,
         });
-        // Parameters of functions are in the frame.
+        // The parameters of functions are in the frame.
         let is_param = match operand {
             Operand::Address { base: AddressBase::Name(name), .. } => {
                 self.variable_declared(name).is_some_and(|variable| variable.space == Space::Param)

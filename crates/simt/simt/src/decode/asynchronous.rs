@@ -34,7 +34,8 @@ impl<'d> Decoder<'d, '_, '_> {
         words[1..].iter().copied().filter(|word| SPACES.contains(word))
     }
 
-    /// Returns an address in the state space that the opcode names, or a generic address if the opcode names none.
+    /// Returns an address in the state space that the opcode names, or a generic address if the opcode does not name a
+    /// state space.
     pub(super) fn space_address(&mut self, operand: &Operand<'_>) -> Decoded<Address> {
         self.address_in(self.space_words().next(), operand)
     }
@@ -93,7 +94,7 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Memory::Mbarrier(Box::new(Mbarrier { address: self.shared_address(address)?, op, relaxed: false })))
     }
 
-    /// Returns the reduction of `cp.reduce.async.bulk` and `red.async` at the destination.
+    /// Returns the reduction that `cp.reduce.async.bulk` or `red.async` performs at the destination.
     fn reduction(&self, to: &Address) -> Decoded<Option<Atomic>> {
         let found = self.operation().map(|name| atomic_of(name, self.last(), to.region));
         found.map(|found| found.ok_or_else(|| self.unsupported_form())).transpose()

@@ -8,7 +8,8 @@ use crate::alu::compare::{Combine, Compare, Outcome, Relation, Test};
 use crate::alu::lanes::{OperandKind, RegisterNumbers};
 use crate::code::{FrameInit, Pred, R32};
 
-/// Tests of integers: the type, the equality test, and the order test. Types of bits have no order test.
+/// Tests of integers: the type, the equality test, and the order test. Untyped bits (`.b16` and so on) do not have an
+/// order test.
 const INTEGER_TESTS: [(&str, Test, Option<Test>); 9] = [
     ("b16", Test::Eq16, None),
     ("u16", Test::Eq16, Some(Test::LtU16)),
@@ -65,7 +66,7 @@ const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 8] = [
     ("nan", (Relation::Ordered, true, false)),
 ];
 
-/// Operators that also hold if an operand is NaN, and the operators that they negate.
+/// Operators that are also true if an operand is NaN, and the operators that they negate.
 const UNORDERED_OPERATORS: [(&str, &str); 6] =
     [("equ", "ne"), ("neu", "eq"), ("ltu", "ge"), ("gtu", "le"), ("leu", "gt"), ("geu", "lt")];
 

@@ -16,7 +16,8 @@ use crate::operands::{Found, VariableUse};
 use ptx::opcode::type_bytes;
 use simt_isa::Registers;
 
-/// The limit on a function's registers of one width, because every running warp allocates all of them.
+/// The maximum number of a function's registers of one width. The number is limited because every running warp
+/// allocates all of these registers.
 const MAX_REGISTERS: u32 = 1 << 16;
 
 /// A declared register.
@@ -135,7 +136,7 @@ impl<'l, 'm> Context<'l, 'm> {
     }
 
     /// Returns whether any instruction of the function reads the operand's register. Scopes are not distinguished: if
-    /// several scopes declare a name, it counts as read when one of these registers is read.
+    /// several scopes declare a name, all of its registers count as read when one of them is read.
     pub(crate) fn is_read(&mut self, operand: &Operand<'_>) -> bool {
         let Operand::Name(name) = operand else {
             return true;
@@ -148,7 +149,7 @@ impl<'l, 'm> Context<'l, 'm> {
         read.contains(name)
     }
 
-    /// Returns the error for an instruction that needs something the simulator does not support.
+    /// Returns the error for an instruction that needs a feature that the simulator does not support.
     pub(crate) fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
         LowerError::unsupported(what, self.at)
     }
@@ -158,7 +159,7 @@ impl<'l, 'm> Context<'l, 'm> {
         LowerError::invalid(message, self.at)
     }
 
-    /// Allocates `count` consecutive registers and returns the first one.
+    /// Allocates `count` consecutive registers and returns the first register.
     fn allocate<R: RegisterNumber>(&mut self, count: u32) -> Result<R, LowerError> {
         let at = self.at;
         let used = R::count(&mut self.func);
@@ -188,7 +189,7 @@ impl<'l, 'm> Context<'l, 'm> {
     /// each.
     pub(crate) fn declare(&mut self, ty: &'m str, vector: u32, count: u32) -> Result<Declared<'m>, LowerError> {
         if ty == "b128" && vector == 1 {
-            // Two 64-bit registers, which instructions access under one name.
+            // The register consists of two 64-bit registers, which instructions access under one name.
             let reg = self.allocate::<R64>(count.saturating_mul(2))?.reg();
             let (bits, vector) = (64, 2);
             return Ok(Declared { reg, bits, ty, vector });

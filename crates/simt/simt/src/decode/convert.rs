@@ -204,7 +204,7 @@ fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
     let to_zero = spec.rounding == Rounding::Zero;
     let any = |to, from, wide| Convert::Any { to, from, wide, spec };
     match (to, from, spec.from, spec.to) {
-        // The value stays the same, in a register of the same width.
+        // The value and the width of the register stay the same.
         (N(to), N(from), Int(B32, _), Int(B32, _)) if plain => Convert::Move(Move::B32 { to, from }),
         (W(to), W(from), Int(B64, _), Int(B64, _)) if plain => Convert::Move(Move::B64 { to, from }),
         (N(to), N(from), Int(bits, signed), Int(to_bits, to_signed)) if plain => Convert::Resize {

@@ -66,13 +66,13 @@ struct Form {
     sources: usize,
     /// The modifiers that are required.
     required: Modifiers,
-    /// The modifiers that are allowed in addition.
+    /// Additional modifiers that are allowed.
     optional: Modifiers,
     implementation: Implementation,
 }
 
-/// Rows of the table of forms, grouped by implementation: names, number of sources, and for each type the required and
-/// the optional modifiers.
+/// Defines rows of the table of forms, grouped by implementation. A row contains names, the number of sources and, for
+/// each type, the required and the optional modifiers.
 macro_rules! forms {
     ($($name:literal $sources:literal $implementation:expr;
         $($ty:literal [$($required:ident)*] [$($optional:ident)*]),*;)*) => {
@@ -87,7 +87,7 @@ macro_rules! forms {
     };
 }
 
-/// All forms. If several rows match a name and type, the first one is used.
+/// All forms. If several rows match a name and type, the first row is used.
 static FORMS: &[Form] = {
     use Implementation as E;
     forms! {

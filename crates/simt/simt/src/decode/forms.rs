@@ -44,8 +44,8 @@ pub(crate) fn width(ty: &str) -> u32 {
     }
 }
 
-/// Returns whether a register declared with one type can hold values of another. With `spare`, the register may be
-/// wider.
+/// Returns whether a declared register can hold values of the type `ty`. With `spare`, the register may be wider than
+/// the type.
 fn holds(declared: &Declared<'_>, ty: &str, spare: bool) -> bool {
     let (register, value) = (class(declared.ty), class(ty));
     let fits = match (register, value) {

@@ -18,7 +18,7 @@ const BITS: &[&str] = &["b32", "b64"];
 /// Operations of `atom` and `red` on 16-bit numbers.
 const HALVES: [(&str, Half); 3] = [("add", Half::Add), ("min", Half::Min), ("max", Half::Max)];
 
-/// The other operations: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
+/// The operations on other types: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
 const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
     ("and", BITS, AtomicOp::And),
     ("or", BITS, AtomicOp::Or),
@@ -56,7 +56,8 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
     exists.then_some(op)
 }
 
-/// Returns the operation with this name on values of this type, and their size, for asynchronous reductions.
+/// Returns the operation with this name on values of this type, and the size of the values, for asynchronous
+/// reductions.
 pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
     let ty = if ty == "s64" && name == "add" { "u64" } else { ty };
     let op = atomic_op(name, ty, type_bytes(ty) == Some(2))?;
@@ -108,7 +109,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 
     /// Rejects an access size that the opcode does not allow. Only global memory supports 32-byte accesses, and only
-    /// these accesses can have an eviction priority in the L2 cache.
+    /// 32-byte accesses can specify an eviction priority in the L2 cache.
     fn check_size(&self) -> Decoded<()> {
         let elements = self.known(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
         let bytes = elements * type_bytes(self.last()).unwrap_or(1);
@@ -341,7 +342,7 @@ impl<'d> Decoder<'d, '_, '_> {
         elements.map(|operand| self.value(operand, ty)).collect()
     }
 
-    /// Returns a source register, or one that holds an immediate, with at least the size of `ty`.
+    /// Returns a source register, or a register that holds an immediate, with at least the size of `ty`.
     pub(super) fn value(&mut self, operand: &Operand<'_>, ty: &str) -> Decoded<Reg> {
         match operand {
             Operand::Name(_) | Operand::Element(..) => Ok(self.any(operand)?.0),

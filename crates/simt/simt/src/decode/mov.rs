@@ -1,4 +1,4 @@
-//! `mov`: copies between registers and parts of registers, and from running counters.
+//! `mov`: copies between registers and parts of registers, and copies from running counters.
 
 use ptx::ast::Operand;
 use simt_isa::{Expected, Kind};
@@ -170,7 +170,7 @@ fn whole(bits: u32) -> OperandKind {
     OperandKind { ty: if wide { "b64" } else { "b32" }, wide }
 }
 
-/// Returns whether `name` reads the upper half of a running counter; `None` if it is not a counter (PTX ISA §10.22
+/// Returns whether `name` reads the upper half of a running counter; `None` if `name` is not a counter (PTX ISA §10.22
 /// ff.).
 pub(super) fn counter(name: &str) -> Option<bool> {
     match name {

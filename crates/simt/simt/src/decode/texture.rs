@@ -144,7 +144,7 @@ impl<'d> Decoder<'d, '_, '_> {
         self.src(operand, "u64")
     }
 
-    /// Returns at least `least` elements in braces. Further elements are allowed but never read.
+    /// Returns the elements in braces, at least `least`. Additional elements are allowed but never read.
     fn elements_of<'x, 'y>(&self, operand: &'x Operand<'y>, least: usize) -> Decoded<&'x [Operand<'y>]> {
         match operand {
             Operand::Vector(all) if matches!(all.len(), 1 | 2 | 4) && all.len() >= least => Ok(all),

@@ -37,7 +37,7 @@ impl Decoder<'_, '_, '_> {
         let types = self.words.iter().filter(|word| matches!(**word, "u32" | "s32"));
         let first = u8::from(base == "vset");
         let signed = types.zip(first..).fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
-        // For `vset`, the value compared with the result has the first operand's type.
+        // In `vset`, the value that the result is compared with has the first operand's type.
         let signed = if first == 1 { signed | signed >> 1 & 1 } else { signed };
         let third = self.known(&THIRD_OPERANDS);
         let saturates = self.has("sat");
@@ -143,7 +143,8 @@ impl Decoder<'_, '_, '_> {
         Ok(places.iter().enumerate().map(|(at, place)| place << (at * 4)).sum())
     }
 
-    /// Returns the written parts, one bit each: `.h10`, `.b310`. Without a selector, all parts are written.
+    /// Returns the parts of the destination that a selector such as `.h10` or `.b310` names, one bit each. Without a
+    /// selector, all parts are written.
     fn parts_written(&self, selector: Option<&str>, parts: u8) -> Decoded<u8> {
         let Some(selector) = selector else {
             return Ok((1 << parts) - 1);

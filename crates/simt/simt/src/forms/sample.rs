@@ -7,8 +7,8 @@ use crate::decode::forms::width;
 use crate::matrix::layout::packed;
 use crate::matrix::number::Element;
 
-/// Returns an instruction of a row with these modifiers. It has all operands or only the required ones. The operands
-/// are the registers `%p1`, `%c1`, `%h1`, `%r1`, `%rd1` and `%q1`, chosen by width, and the variable `param`.
+/// Returns an instruction of a row with these modifiers, and with all operands or only the required operands. The
+/// operands are the registers `%p1`, `%c1`, `%h1`, `%r1`, `%rd1` and `%q1`, chosen by width, and the variable `param`.
 #[must_use]
 pub fn sample(row: &Row, modifiers: &[Option<&'static str>], all_operands: bool) -> String {
     let words: Vec<&str> = [row.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();

@@ -7,8 +7,8 @@ use crate::memory::CONST_WINDOW;
 use ptx::ast::{Init, Number, Space, Variable};
 use ptx::opcode::type_bytes;
 
-/// Initial values must be within this number of bytes from a variable's start. All initial bytes are stored, so a short
-/// text with a value at the end of a large array could otherwise use gigabytes.
+/// The maximum distance in bytes of an initial value from the variable's start. All initial bytes are stored, so
+/// without this limit, a short text with a value at the end of a large array could use gigabytes.
 const MAX_INIT: u64 = 1 << 28;
 
 /// Returns the variable with its initial values.
@@ -20,7 +20,8 @@ pub(super) fn fill(
     if let Some(init) = &variable.init {
         let mut writer =
             Writer { variable, element: u64::from(type_bytes(variable.ty).unwrap_or(1)), memory: &mut placed, module };
-        // The stride of each dimension in bytes; a short list leaves the rest zero.
+        // The stride of each dimension in bytes. If a list has fewer elements than its dimension, the remaining bytes
+        // stay zero.
         let mut strides = Vec::new();
         let mut stride = writer.element * u64::from(variable.vector);
         if variable.vector > 1 {
@@ -92,8 +93,8 @@ impl Writer<'_, '_> {
                     let what = format!("the address of `{name}` in an element of {bytes} bytes");
                     return Err(self.unsupported(what));
                 }
-                // Shared variables have no address before a kernel runs (PTX ISA §5.4.4 allows only global and constant
-                // variables).
+                // Shared variables do not have an address before a kernel runs (PTX ISA §5.4.4 allows only global and
+                // constant variables).
                 let Some(number) = number else {
                     let what = format!("the address of `{name}` in an initializer");
                     return Err(self.unsupported(what));

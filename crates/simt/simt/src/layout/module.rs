@@ -8,7 +8,7 @@ use super::{MAX_CONSTANT, MAX_GLOBAL, initial, layout, too_large};
 use crate::code::{FUNCTION_BYTES, FUNCTIONS, ModuleVariable};
 use crate::error::LowerError;
 
-/// The variables of a module in global and constant memory, including those declared in functions.
+/// The variables of a module in global and constant memory, including the variables declared in functions.
 pub(crate) struct ModuleMemory<'m> {
     /// The variables at module scope, in all state spaces.
     pub(super) by_name: HashMap<&'m str, &'m Variable<'m>>,
@@ -18,7 +18,7 @@ pub(crate) struct ModuleMemory<'m> {
     pub(super) numbers: HashMap<At, u32>,
     /// The addresses of functions, by name and alias.
     pub(crate) functions: HashMap<&'m str, u64>,
-    /// The variables by number; an error if no kernel can use the variable.
+    /// The variables by number; an error for a variable that kernels cannot use.
     pub(crate) variables: Vec<Result<ModuleVariable, LowerError>>,
 }
 

@@ -15,7 +15,7 @@ const TARGETS: [u32; 33] = [
     10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103,
     107, 110, 120, 121, 130,
 ];
-/// Other options of `.target`.
+/// The options of `.target` that are not targets.
 const OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 
 /// Directives of functions: the name, whether only kernels can have it, and the minimum and maximum number of
@@ -39,7 +39,7 @@ const DIRECTIVES: [(&str, bool, [usize; 2]); 13] = [
 /// Checks the directives, names and variables of a module. `text` is the source that the module was parsed from.
 ///
 /// # Errors
-/// Returns the first [`LowerError`] when a declaration is duplicated or uses something that does not exist.
+/// Returns the first [`LowerError`] when a declaration is duplicated or refers to something undeclared.
 pub fn check(module: &Module<'_>, text: &str) -> Checked {
     target(module, text)?;
     names(module)?;
@@ -56,7 +56,7 @@ pub fn check(module: &Module<'_>, text: &str) -> Checked {
     module.functions.iter().try_for_each(function)
 }
 
-/// Checks that all variables in constant memory, used or not, fit into it, in ptxas's layout order.
+/// Checks that all variables in constant memory, used or unused, fit when laid out in ptxas's order.
 fn constants(module: &Module<'_>) -> Checked {
     let is_constant = |variable: &&Variable<'_>| variable.space == Space::Const && variable.linkage != Linkage::Extern;
     let constants: Vec<_> = module.variables.iter().filter(is_constant).collect();
@@ -207,7 +207,7 @@ fn invalid(variable: &Variable<'_>, what: &str) -> Checked {
     Err(LowerError::invalid(message, variable.at))
 }
 
-/// Rejects types that variables in memory cannot have.
+/// Rejects a type that variables in memory cannot have.
 fn type_of(variable: &Variable<'_>) -> Checked {
     match variable.ty {
         "pred" => invalid(variable, "is a predicate, but only registers can be predicates"),

@@ -3,13 +3,14 @@
 //! The algorithm is Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). It runs on the reversed
 //! graph of basic blocks, with one virtual exit.
 //!
-//! In a function that returns, an `exit` or a `trap` does not lead to the virtual exit. A lane that exits there does
-//! not reconverge with any lane, so the other lanes reconverge as if that path did not exist. (A GPU removes exited
-//! lanes from its convergence barriers. Compilers emit `exit` at points that control never reaches.)
+//! In a function that returns, an `exit` or a `trap` does not lead to the virtual exit. A lane that executes such an
+//! instruction does not reconverge with any lane. The other lanes reconverge as if the path to the instruction did not
+//! exist. (A GPU removes exited lanes from its convergence barriers. Compilers emit `exit` at points that control never
+//! reaches.)
 
 use crate::code::{Inst, NEVER, Op};
 
-/// Sets `reconverge` of all branches.
+/// Sets the `reconverge` field of all branches.
 pub(super) fn reconverge(code: &mut [Inst]) {
     let graph = Graph::of(code);
     let post = graph.post_dominators();

@@ -49,7 +49,7 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
     body.finish()
 }
 
-/// Returns the slots of results and parameters at the start of a frame, and the offset where they end.
+/// Returns the slots of the results and parameters at the start of a frame, and the offset at which the slots end.
 pub(super) fn slots(returns: &[Variable<'_>], params: &[Variable<'_>]) -> Result<(Signature, u32), LowerError> {
     let mut end = 0;
     let mut slots = |variables: &[Variable<'_>]| {
@@ -170,7 +170,7 @@ impl<'m> Body<'_, 'm> {
         Ok(())
     }
 
-    /// Rejects a name, or `count` numbered names, that the scope already declares.
+    /// Rejects a name, or any of `count` numbered names, that the scope already declares.
     fn is_new(&mut self, name: &str, count: Option<u32>) -> Result<(), LowerError> {
         let scope = self.cx.scope();
         let twice = match count {

@@ -1,8 +1,9 @@
-//! Fragments: which lane holds which elements of a matrix, in which of its registers (PTX ISA §9.7.14, "Matrix
+//! Fragments: the mapping of a matrix's elements to lanes and to the lanes' registers (PTX ISA §9.7.14, "Matrix
 //! Fragments").
 //!
-//! Lanes form groups of four: the group's number is the row, and the lane's number in the group is the column. So a
-//! fragment consists of tiles of eight rows. In each tile, a lane holds the adjacent elements of one register.
+//! Lanes form groups of four: the group's number is the row, and the lane's number in the group selects the columns. A
+//! fragment therefore consists of tiles of eight rows. In each tile, a lane holds the adjacent elements of one
+//! register.
 
 use super::number::Element;
 use crate::regs::{LANES, Reg, Regs};
@@ -14,8 +15,8 @@ pub struct Fragment {
     pub element: Element,
     /// The registers.
     pub registers: Box<[Reg]>,
-    /// The row-major index of each element in the matrix: for each register and each element in it, the indices of all
-    /// lanes.
+    /// The row-major index of each element in the matrix. For each register, and for each element in the register, the
+    /// list contains the indices of all lanes.
     pub places: Box<[u16]>,
 }
 
@@ -71,14 +72,15 @@ pub(crate) enum Layout {
     /// Sums: a lane holds two adjacent elements of a row.
     Sum,
     /// An operand of `mma.m8n8k4` with `f16`, for four products. With `row_per_lane`, each lane holds a row of A or a
-    /// column of B; otherwise, the same slot of four lanes holds a row or column.
+    /// column of B; otherwise, the same slot in four lanes holds a row of A or a column of B.
     Quads { row_per_lane: bool },
     /// The sums of `mma.m8n8k4` with `f16`.
     QuadSum,
 }
 
-/// Returns the matrix index of each element, for `slots` elements per lane. The matrix has `rows` rows of `columns`
-/// elements. For an operand, the rows are rows of A or columns of B, and the columns are indexed by k.
+/// Returns the index of each element in the matrix, for `slots` elements per lane. The matrix has `rows` rows of
+/// `columns` elements. For an operand, these rows are the rows of A or the columns of B, and these columns are indexed
+/// by k.
 pub(crate) fn places(layout: Layout, element: Element, rows: usize, columns: usize, slots: usize) -> Box<[u16]> {
     let packed = packed(element);
     let place = |slot: usize, lane: usize| {

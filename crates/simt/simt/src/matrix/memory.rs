@@ -1,4 +1,4 @@
-//! Matrices in memory: `ldmatrix`, `stmatrix`, `wmma.load` and `wmma.store`. Also `movmatrix`.
+//! Matrices in memory: `ldmatrix`, `stmatrix`, `wmma.load` and `wmma.store`; also `movmatrix`.
 
 use super::layout::Fragment;
 use crate::memory::access::{Shape, check};
@@ -124,10 +124,10 @@ pub struct Tile {
     pub address: Address,
     /// Whether the matrix is written to memory.
     pub stores: bool,
-    /// The distance in memory between the starts of consecutive rows or columns, in elements; `None` if the matrix is
+    /// The distance in elements between the starts of consecutive rows or columns in memory; `None` if the matrix is
     /// contiguous.
     pub stride: Option<R32>,
-    /// The fragment. Its rows are called lines here.
+    /// The fragment. In this module, a row of the fragment is called a line.
     pub fragment: Fragment,
     /// The number of elements in a line of the fragment.
     pub columns: usize,
@@ -186,7 +186,7 @@ impl Tile {
         Ok(())
     }
 
-    /// Moves `bytes` bytes between memory and a register of all lanes, from bit `shift` on.
+    /// In all lanes, moves `bytes` bytes between memory and a register, from the register's bit `shift` on.
     fn access(&self, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, bytes: u32, register: Reg, shift: u32) {
         let mask = u64::MAX >> (64 - 8 * bytes);
         for (lane, at) in at.iter().enumerate() {

@@ -6,15 +6,15 @@ use super::sparse::Metadata;
 use crate::alu::float::fused_multiply_add;
 use crate::regs::Regs;
 
-/// The sides of a product, and how it is computed.
+/// The sides of a product, and the method of computing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
     /// The number of rows of A and of the sums.
     pub m: usize,
     /// The number of columns of B and of the sums.
     pub n: usize,
-    /// The number of elements in a row of A, and in a column of B. If A is sparse, a column of B has twice this number
-    /// of elements.
+    /// The number of stored elements in a row of A. This is also the number of elements in a column of B, unless A is
+    /// sparse; in this case, a column of B has twice this number.
     pub k: usize,
     /// The number of products in one instruction: four for `m8n8k4` with `f16`.
     pub count: usize,
@@ -26,16 +26,16 @@ pub struct Product {
     pub c: Element,
     /// The element type of the sums.
     pub d: Element,
-    /// How the sums are computed.
+    /// The method of computing the sums.
     pub arithmetic: Arithmetic,
 }
 
-/// How sums are computed.
+/// The method of computing sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
     /// Floating-point numbers, rounded after each step of `step` elements.
     Float {
-        /// The number of elements of a row that one step adds; at most the whole row.
+        /// The number of elements of a row that one step adds; a shorter row takes a single step.
         step: usize,
     },
     /// `mma.sync` of 8-bit numbers, in this order: elements 0 and 1 of each group of four, then elements 2 and 3, then
@@ -45,7 +45,7 @@ pub enum Arithmetic {
     Short,
     /// `mma.m8n8k4` of `f16`, which an H200's tensor cores do not support: emulated with `f32` operations.
     Emulated,
-    /// A chain of fused `f64` operations, from the first element to the last.
+    /// A chain of fused multiply-add operations in `f64`, from the first element to the last.
     Double,
     /// Integers that wrap around or saturate.
     Integer {
@@ -114,8 +114,8 @@ impl Multiply {
         self.d.scatter(regs, &c);
     }
 
-    /// Propagates unknown bits, which the registers hold as ones: sets each sum to all ones if it depends on an unknown
-    /// bit.
+    /// Propagates unknown bits, which are ones in the registers: sets each sum that depends on an unknown bit to all
+    /// ones.
     pub fn spread(&self, regs: &mut Regs<'_>) {
         let Product { m, n, k, .. } = self.product;
         let [a, b, mut c] = self.operands(regs);
@@ -145,7 +145,8 @@ impl Product {
                     Arithmetic::TwoSteps => element.number_as_half(bits),
                     _ => element.number(bits),
                 };
-                // A tile is padded with zeros beyond the end of an operand, so lines of zeros take a shortcut.
+                // A tile is padded with zeros beyond the end of an operand, so lines of zeros are common and take a
+                // shortcut.
                 let numbers = |element: Element, all: &[u64]| -> (Vec<Number>, Vec<Line>) {
                     let mut numbers = Vec::with_capacity(all.len());
                     let lines = all.chunks(self.k).map(|line| {
@@ -166,8 +167,8 @@ impl Product {
                 }
                 for ((a, row), c) in a.chunks(self.k).zip(rows).zip(c.chunks_mut(self.n)) {
                     for ((b, column), c) in b.chunks(self.k).zip(&columns).zip(c) {
-                        // If all products are zero, a single product gives the same sum. If the accumulator is zero
-                        // too, nothing is computed.
+                        // If all products are zero, a single product gives the same sum. If the accumulator is also
+                        // zero, no sum is computed.
                         let is_zero = row.is_zero_with(*column);
                         let most = if is_zero { 1 } else { self.k };
                         if !is_zero || *c != 0 {

@@ -13,9 +13,9 @@ pub enum Element {
     F64,
     E4m3,
     E5m2,
-    /// `s4`, `s8`, `s32`: the number of bits.
+    /// `s4`, `s8` or `s32`, with the number of bits.
     Signed(u32),
-    /// `u4`, `u8`: the number of bits.
+    /// `u4` or `u8`, with the number of bits.
     Unsigned(u32),
     /// 32 single-bit elements.
     Bits,
@@ -78,8 +78,8 @@ impl Element {
         self.format().1
     }
 
-    /// Returns the parts of a number after conversion to `f16`, in which `mma.sync` multiplies 8-bit numbers. The
-    /// smallest `e4m3` numbers are subnormal in `e4m3` but normal in `f16`.
+    /// Returns the parts of an 8-bit number after conversion to `f16`, the format in which `mma.sync` multiplies 8-bit
+    /// numbers. The smallest `e4m3` numbers are subnormal in `e4m3` but normal in `f16`.
     pub(super) fn number_as_half(self, bits: u64) -> Number {
         match self {
             Self::E4m3 => self.number(bits).normalized(self.fraction()),
@@ -117,7 +117,7 @@ impl Element {
         }
     }
 
-    /// Returns the bits of a number in this type, `f16` or `f32`, rounded to nearest, ties to even.
+    /// Returns the bits of a number in this type, `f16` or `f32`, rounded to nearest with ties to even.
     pub(super) fn bits_of(self, number: f32) -> u64 {
         match self {
             _ if number.is_nan() => u64::MAX >> (65 - self.bits()),
@@ -126,7 +126,8 @@ impl Element {
         }
     }
 
-    /// Returns the bits of a sum in this type: rounded to the nearest `f16`, ties to even, or toward zero to an `f32`.
+    /// Returns the bits of a sum in this type. An `f16` is rounded to nearest with ties to even; an `f32` is rounded
+    /// toward zero.
     pub(super) fn rounded(self, sum: Sum) -> u64 {
         let (exponent_bits, fraction, _) = self.format();
         let infinity = ((1 << exponent_bits) - 1) << fraction;
@@ -168,7 +169,8 @@ impl Element {
 impl Number {
     pub(super) const ZERO: Self = Self { significand: 0, exponent: ZERO };
 
-    /// Normalizes a subnormal number with `fraction` fraction bits, for a format that can represent its exponent.
+    /// Normalizes a subnormal number with `fraction` fraction bits, for a format that can represent the number's
+    /// exponent.
     pub(super) fn normalized(self, fraction: u32) -> Self {
         match self.significand.unsigned_abs().checked_ilog2() {
             Some(highest) if highest < fraction => {
@@ -181,7 +183,7 @@ impl Number {
 }
 
 /// A floating-point number: `significand` units in the last place. The exponent is that of the format's leading
-/// significand bit, also for a subnormal number.
+/// significand bit, even if the number is subnormal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Number {
     pub(super) significand: i32,
@@ -193,7 +195,7 @@ const ZERO: i32 = -1 << 16;
 const INFINITY: i32 = 1 << 20;
 const NAN: i32 = 1 << 24;
 
-/// The kind of numbers in a row or column.
+/// The kind of numbers that a row or column contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
     /// All numbers are zero, for example beyond the end of an operand within a tile.
@@ -232,9 +234,9 @@ pub(super) enum Sum {
     },
 }
 
-/// The types of a product's operands and of the sum, and the number of fraction bits of a term that are added.
+/// The types of a product's operands and of the sum, and the number of fraction bits that each term keeps.
 ///
-/// Measured on an H200 (driver 580.159): all products of one step are added together with the accumulator. Each product
+/// Measured on an H200 (driver 580.159): one step adds all of its products and the accumulator together. Each product
 /// is exact. Let E be the largest exponent of all terms, where a product's exponent is the sum of its factors'
 /// exponents. The magnitude of each term is truncated to a multiple of 2^(E - `places`), and the truncated terms are
 /// added exactly.
@@ -252,9 +254,9 @@ const LANES: usize = 8;
 impl Adder {
     /// Returns the sum of `c` and the products of `a` and `b`.
     ///
-    /// The sum cannot overflow: a product of significands, including its fraction bits, has `places` + 2 bits, at most
-    /// 27. A lane adds at most 16 products. The operations wrap around because vector instructions do not check for
-    /// overflow.
+    /// The sum cannot overflow: a product of significands, including its fraction bits, has `places` + 2 bits. This
+    /// number is at most 27. A lane adds at most 16 products. The code uses wrapping operations because vector
+    /// instructions do not check for overflow.
     #[inline(always)]
     pub(super) fn sum(&self, a: &[Number], b: &[Number], c: Number) -> Sum {
         let exponent = |a: Number, b: Number| a.exponent.wrapping_add(b.exponent);

@@ -1,5 +1,5 @@
 //! Sparse matrices: each chunk of a row of A stores half of its elements, and metadata gives their positions (PTX ISA
-//! §9.7.14.6). The lanes that hold the metadata are the same as on an H200.
+//! §9.7.14.6). The same lanes hold the metadata as on an H200.
 
 use super::number::Element;
 use crate::regs::{R32, Regs};
@@ -7,7 +7,7 @@ use crate::regs::{R32, Regs};
 /// The metadata of `mma.sp`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Metadata {
-    /// The register: four bits for each chunk, two for each index.
+    /// The register, which contains four bits for each chunk, two for each index.
     pub register: R32,
     /// In each group of four lanes, the first lane that provides metadata.
     pub first: usize,
@@ -46,7 +46,7 @@ impl Metadata {
             };
             let indices = words[group + self.first + lane] >> (4 * nibble);
             let index = (indices >> (2 * (at / per_index)) & 3) as usize;
-            // If a chunk stores one of two elements, the index is 0 or 2.
+            // In a chunk that stores one of two elements, the index is 0 or 2.
             let index = if present == 1 { index / 2 } else { index };
             (chunk * 2 * present + index * per_index + at % per_index) as u16
         };

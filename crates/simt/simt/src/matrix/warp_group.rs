@@ -21,7 +21,7 @@ pub struct GroupMultiply {
     pub a: Operand,
     /// The operand B, which is in shared memory.
     pub b: SharedOperand,
-    /// The accumulator, which also receives the sums.
+    /// The accumulator, whose registers also receive the sums.
     pub d: Fragment,
     /// The predicate that enables adding the accumulator, and whether the predicate is negated.
     pub scale_d: (Pred, bool),
@@ -49,7 +49,7 @@ pub struct SharedOperand {
     pub transposed: bool,
 }
 
-/// Bytes per row of an operand. Rows of B are twice this size if A is sparse.
+/// The number of bytes per row of an operand. If A is sparse, rows of B are twice this size.
 const ROW: usize = 32;
 
 /// The number of bytes that are contiguous in every layout.
@@ -65,7 +65,7 @@ struct Descriptor {
     stride: u64,
     /// The offset of the swizzle pattern's start, in 128-byte rows.
     base: u64,
-    /// Bytes per row of the swizzle pattern; 16 without swizzling.
+    /// The number of bytes per row of the swizzle pattern; 16 without swizzling.
     width: u64,
 }
 
@@ -81,7 +81,7 @@ impl Descriptor {
         }
     }
 
-    /// Returns the address of byte `column` of row `row`. In a `transposed` matrix, each element is two bytes.
+    /// Returns the address of byte `column` of row `row`. In a `transposed` matrix, each element occupies two bytes.
     fn address(&self, row: u64, column: u64, transposed: bool) -> u64 {
         let Self { width, .. } = *self;
         // Eight lines of `width` bytes form a block.
@@ -115,7 +115,7 @@ impl SharedOperand {
         let size = (element.bits() / 8) as usize;
         let (first, columns) = (rows.start, row_bytes / size);
         let mut elements = vec![0; rows.len() * columns];
-        // The chunks read from shared memory, recorded only for an observer.
+        // The chunks that were read from shared memory; they are recorded only for an observer.
         let mut chunks = Vec::new();
         // A chunk holds consecutive elements of a row, or of a column if the matrix is transposed.
         let each = CHUNK as usize / size;

@@ -1,5 +1,5 @@
-//! The path from an instruction's addresses to memory: the space that contains them, whether the instruction may access
-//! the memory, and the access that the observer receives.
+//! The path from an instruction's addresses to memory. This module finds the space that contains the addresses, checks
+//! whether the instruction may access it, and creates the access that the observer receives.
 
 use super::address::{Address, Region};
 use super::cluster::RANK_UNIT;
@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// Returns the reason that no address of a space supports this access, if there is one.
+    /// Returns the reason why this access is invalid at every address of a space, if it is.
     #[inline(always)]
     fn refusal(self, region: Region) -> Option<AccessProblem> {
         let is_atomic = matches!(self.kind, AccessKind::Atomic | AccessKind::Reduction);
@@ -61,14 +61,15 @@ impl Shape {
 /// The result of an instruction that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessOutcome {
-    /// The access is complete. All addresses are in this space and are recorded for the observer, with their patterns.
+    /// The access is complete. All addresses are in this space; the addresses and their patterns are recorded for the
+    /// observer.
     Done(Region, Option<[Pattern; 2]>),
     /// The addresses are in several spaces and nothing has been accessed yet: [`split`] performs the access.
     SeveralSpaces,
 }
 
 /// The outcome of an access, packed in one register. A larger type would be returned in memory, and the caller would
-/// stall.
+/// stall while reading it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackedOutcome(u32);
 
@@ -89,7 +90,7 @@ impl PackedOutcome {
         Region::Generic,
     ];
 
-    /// Packs an outcome. The patterns are two bits, preceded by a bit that says whether there are patterns.
+    /// Packs an outcome. The patterns take two bits, and the bit above them is set if there are patterns.
     #[inline(always)]
     pub(crate) fn of(outcome: AccessOutcome) -> Self {
         let AccessOutcome::Done(region, patterns) = outcome else { return Self::SEVERAL_SPACES };
@@ -204,7 +205,7 @@ fn in_region<V: Vectors, P: MemoryOp>(
     Ok(lanes.patterns)
 }
 
-/// [`in_region`] for any CPU, compiled once for each kind of instruction.
+/// Runs [`in_region`] on any CPU; compiled once for each kind of instruction.
 #[inline(never)]
 fn in_region_portably<P: MemoryOp>(
     op: &P,
@@ -224,7 +225,7 @@ fn in_any_allocation<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, lanes: &Lanes<'
 }
 
 /// Returns the space of one address of an instruction whose addresses are in several spaces. `ld.global` can also read
-/// constants, because their window is in global memory on a GPU (observed on an H200).
+/// constants, because the window of constant memory is in global memory on a GPU (observed on an H200).
 fn region_of(address: &Address, at: u64) -> Region {
     match (address.region, Region::of(at)) {
         (Region::Global, Region::Const) | (Region::Generic, _) => Region::of(at),
@@ -284,7 +285,7 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     Ok(())
 }
 
-/// Runs `act` with the shared memory of the cluster's block `rank` in place of the executing block's.
+/// Runs `act` with the shared memory of the cluster's block `rank` instead of that of the executing block.
 fn in_block<'a, 'm, T>(env: &mut Env<'a, 'm>, rank: u32, act: impl FnOnce(&mut Env<'a, 'm>) -> T) -> T {
     if rank == env.cluster.rank {
         return act(env);
@@ -315,8 +316,8 @@ impl<'m> Recent<'m> {
     }
 
     /// Prefetches the memory that the next warp will access with this instruction, if the instruction's address
-    /// advances by the same distance as between the last two warps. The CPU's prefetcher cannot do so: to the CPU, all
-    /// simulated loads are one instruction, and their addresses have no pattern.
+    /// advances by the same distance as between the last two warps. The CPU's prefetcher cannot predict these
+    /// addresses: to the CPU, all simulated loads are one instruction, whose addresses do not follow a pattern.
     #[inline(always)]
     fn prefetch<P>(&mut self, op: &P, allocation: &Allocation, address: u64) {
         let place = &mut self.at[std::ptr::from_ref(op).addr() / align_of::<u64>() % PLACES];
@@ -331,7 +332,8 @@ impl<'m> Recent<'m> {
     }
 }
 
-/// Checks the lanes' addresses. For device memory, returns the allocation that contains all of them, if there is one.
+/// Checks the lanes' addresses. For device memory, returns the allocation that contains all of these addresses, if
+/// there is one.
 #[inline(always)]
 pub(crate) fn check<'m>(
     vectors: impl Vectors,
@@ -358,8 +360,8 @@ pub(crate) fn check<'m>(
         let last = size - bytes;
         let good = |lane: usize| at[lane].wrapping_sub(base) <= last && at[lane] & (bytes - 1) == 0;
         let good = match patterns {
-            // In a run of consecutive elements, the elements between the first and the last are in bounds too, and
-            // aligned if the first is.
+            // If the first and the last of consecutive elements are in bounds, so are the elements between them. If the
+            // first is aligned, all of them are.
             Some([Pattern::Row, Pattern::Row]) if at[LANES - 1].wrapping_sub(at[0]) == bytes * (LANES as u64 - 1) => {
                 good(0) && at[LANES - 1].wrapping_sub(base) <= last
             }

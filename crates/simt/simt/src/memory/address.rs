@@ -25,7 +25,7 @@ pub enum Region {
 }
 
 impl Region {
-    /// Returns the generic address at which the space's window starts; 0 for device memory, which has all addresses
+    /// Returns the generic address at which the space's window starts; 0 for device memory, which uses all addresses
     /// outside the windows.
     pub fn window(self) -> u64 {
         match self {
@@ -94,7 +94,7 @@ impl Address {
 
     #[inline(always)]
     pub(crate) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
-        // These are loops because the compiler does not inline the closure of `map` on an array of this size.
+        // The code uses loops because the compiler does not inline the closure of `map` on an array of this size.
         match self.base {
             Reg::R64(base) => {
                 let offset = i64::from(self.offset) as u64;
@@ -118,8 +118,8 @@ impl Address {
     }
 }
 
-/// Makes the compiler read addresses from memory where they are used. Otherwise it would keep each address in a scalar
-/// register, although vectors of addresses are needed.
+/// Makes the compiler read the addresses from memory when they are used. Without this function, the compiler would keep
+/// each address in a scalar register, although vectors of addresses are needed.
 #[inline(always)]
 fn hide(at: &mut Lanes64) {
     std::hint::black_box(at);

@@ -43,7 +43,7 @@ pub enum AddressOp {
         /// The address.
         from: Reg,
     },
-    /// `createpolicy`, whose result is a hint to caches, which the simulator ignores.
+    /// `createpolicy`, whose result is a cache hint that the simulator ignores.
     Zero {
         /// The destination register.
         to: R64,
@@ -71,7 +71,7 @@ impl AddressOp {
                     if cluster.shared.len() == 1 && rank[lane] == 0 {
                         return from[lane];
                     }
-                    // The offset within a block's shared memory, from a generic or a shared address.
+                    // Compute the offset within a block's shared memory from a generic or a shared address.
                     let window = from[lane] & !(WINDOW_BYTES - 1);
                     let at = from[lane] % RANK_UNIT;
                     window | ((u64::from(rank[lane]) + 1) * RANK_UNIT + at)

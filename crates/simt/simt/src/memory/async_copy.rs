@@ -22,7 +22,7 @@ pub struct AsyncCopy {
     pub from: Address,
     /// The number of bytes written: 4, 8 or 16.
     pub bytes: u32,
-    /// The number of bytes read, or `None` for all; the remaining bytes become zero.
+    /// The number of bytes read, or `None` for all bytes. The bytes that are written but not read become zero.
     pub read: Option<R32>,
     /// The predicate `ignore-src`, which disables reading, and whether it is negated.
     pub ignore: Option<(Pred, bool)>,
@@ -45,7 +45,7 @@ impl AsyncCopy {
                 true => {
                     check(Portable, env, Region::Global, &lanes_of(&from, reads), shape(false))?;
                 }
-                // Only the bytes that are read must be allocated.
+                // Only the bytes that are read have to be allocated.
                 false => lanes(reads).try_for_each(|lane| {
                     let (place, bytes) = (Place::Global(from[lane]), lengths[lane].into());
                     let checked = env.cluster.check(env.global, place, bytes, self.bytes.into());

@@ -1,8 +1,9 @@
 //! `atom` and `red` (PTX ISA §9.7.13.5, §9.7.13.6).
 //!
-//! On global memory, each lane's operation is one atomic step for all host threads; only one host thread accesses a
-//! block's shared memory. The lanes of a warp execute one after the other, the lowest first. All operations have
-//! `.acq_rel` ordering, which is at least as strong as each instruction requires; scopes are ignored.
+//! On global memory, each lane's operation is a single atomic step for all host threads. Operations on shared memory
+//! need no atomicity, because only one host thread accesses a block's shared memory. The lanes of a warp execute one
+//! after the other, the lowest first. All operations have `.acq_rel` ordering, which is at least as strong as each
+//! instruction requires; scopes are ignored.
 
 use std::sync::Mutex;
 
@@ -17,7 +18,8 @@ use crate::alu::modifiers::Modifiers;
 use crate::observe::{AccessKind, Order};
 use crate::regs::{LANES, Reg, Regs};
 
-/// The operation of an atomic on the value in memory. If the operation depends on the type, a suffix names the type.
+/// The operation of an atomic on the value in memory. If the operation depends on the type of the operands, a suffix
+/// names the type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the operations")]
 pub enum AtomicOp {
@@ -66,7 +68,7 @@ pub struct Atomic {
     pub order: Order,
     /// The destination registers of the old values, one for each element; empty for `red`.
     pub to: Box<[Destination]>,
-    /// The operand, one for each element.
+    /// The operands, one for each element.
     pub operand: Box<[Reg]>,
     /// Whether the instruction only counts: it adds 1 to a word of shared memory, and no instruction reads the old
     /// value.
@@ -94,7 +96,7 @@ impl Atomic {
         }
     }
 
-    /// Applies `change` in each lane to the old value, the operand, and the new value of `cas`.
+    /// In each lane, applies `change` to the old value, the operand, and the new value of `cas`.
     #[inline(always)]
     fn each<W: Word, S: Storage>(
         &self,
@@ -173,7 +175,8 @@ impl Atomic {
             _ => given,
         };
         let mut old = [[0u64; LANES]; 2];
-        // A thread that panicked while it held the lock cannot have left inconsistent state that matters.
+        // A poisoned lock is accepted, because a thread that panicked while it held the lock cannot have left
+        // inconsistent state that matters.
         let one = ONE_AT_A_TIME.lock();
         lanes.each(|lane| {
             let at = lanes.at[lane];
@@ -252,7 +255,7 @@ fn add32(a: u32, b: u32) -> u32 {
     canonical32(f32::from_bits(a) + f32::from_bits(b))
 }
 
-/// Adds with rounding to nearest. If an operand is a NaN, the result is the first such operand made quiet, as in
+/// Adds with rounding to nearest. If an operand is a NaN, the result is the first such operand as a quiet NaN, as in
 /// `add.f64`.
 fn add64(a: u64, b: u64) -> u64 {
     let (a, b) = (f64::from_bits(a), f64::from_bits(b));

@@ -1,5 +1,5 @@
 //! `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async` and `red.async` (PTX ISA §9.7.9.27). Each lane's copy is checked
-//! when it is issued, and performed later.
+//! when it is issued; the copy is performed later.
 
 use super::address::Address;
 use super::atomic::Atomic;
@@ -34,9 +34,9 @@ pub struct Recipients {
 /// The source of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BulkSource {
-    /// Memory, and the register with the number of bytes.
+    /// Memory, and the register that holds the number of bytes.
     Memory(Address, R32),
-    /// Registers that hold this number of bytes each.
+    /// Registers, and the number of bytes that each register holds.
     Registers(Box<[Reg]>, u32),
 }
 
@@ -90,7 +90,7 @@ impl Reach<'_, '_, '_> {
         let mut objects = Vec::from_iter(mbarrier.as_ref().map(|mbarrier| self.object(mbarrier, lane)).transpose()?);
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
         if let Some(ranks) = multicast.map(|ranks| self.regs.get32(ranks)[lane]) {
-            // Each destination block receives the data at the same offset, and has its mbarrier at the same offset.
+            // The offset of the data is the same in every destination block, and so is the offset of the mbarrier.
             let all = || (0..32).filter(|rank| ranks >> rank & 1 != 0);
             let copies = all().flat_map(|rank| {
                 pieces.iter().map(move |piece| Piece { to: Place::Shared(rank, piece.to.at()), ..*piece })
@@ -134,8 +134,8 @@ impl Reach<'_, '_, '_> {
     }
 }
 
-/// Returns the address that [reductions](Atomic) of pieces use: it is in a register, and in the space of the
-/// destination.
+/// Returns the address operand that [reductions](Atomic) of pieces use: a register that holds an address in the space
+/// of the destination.
 pub(crate) fn reduced_address(region: Region) -> Address {
     Address { base: Reg::R64(crate::regs::R64(1)), offset: 0, region, fixed: false }
 }

@@ -13,7 +13,7 @@ use crate::observe::{Issue, MbarrierEvent, Site};
 use crate::regs::Regs;
 use ptx::ast::Space;
 
-/// The distance between the shared memories of successive blocks in the addresses of a cluster.
+/// The distance in bytes between the shared memories of successive blocks in a cluster's address space.
 pub(crate) const RANK_UNIT: u64 = 1 << 24;
 
 /// The shared memory of a cluster's blocks, and the asynchronous operations that they have issued.
@@ -30,19 +30,19 @@ pub struct Cluster {
     pub(crate) warp: u32,
     /// The executing instruction, if there is an observer.
     pub(crate) site: Site,
-    /// Whether an observer requests mbarrier events, and the events since the last report.
+    /// Whether an observer requests mbarrier events; the next field holds the events since the last report.
     pub(crate) watched: bool,
     pub(crate) mbarrier_events: Vec<MbarrierEvent>,
     /// The asynchronous operations issued since the last report.
     pub(crate) issued: Vec<Issue>,
     pub(crate) in_flight: InFlight,
-    /// The number of instructions that the cluster's warps will have executed at the end of the current turn. The
-    /// kernel's clock is this number minus the remaining instructions of the turn.
+    /// The number of instructions that the cluster's warps will have executed at the end of the current turn. The clock
+    /// that a kernel reads is this number minus the remaining instructions of the turn.
     pub(crate) clock: u64,
 }
 
 impl Place {
-    /// Returns the place `bytes` bytes after this one.
+    /// Returns the place that is `bytes` bytes after this place.
     pub fn offset_by(self, bytes: u64) -> Self {
         match self {
             Place::Shared(rank, at) => Place::Shared(rank, at.wrapping_add(bytes)),
@@ -50,7 +50,7 @@ impl Place {
         }
     }
 
-    /// Returns the address within its memory.
+    /// Returns the address or offset of the place within its memory.
     pub(super) fn at(self) -> u64 {
         match self {
             Place::Shared(_, at) | Place::Global(at) => at,
@@ -73,8 +73,8 @@ impl Cluster {
         self.in_flight.warps() / (self.shared.len() as u32).max(1)
     }
 
-    /// Resets the cluster. `poison` is a number of bytes and a random generator: this number of bytes of each block's
-    /// shared memory becomes random. All other shared memory becomes zero.
+    /// Resets the cluster. `poison` contains the number of bytes that become random at the start of each block's shared
+    /// memory, and the random generator. The remaining shared memory becomes zero.
     pub(crate) fn begin(&mut self, poison: Option<(u64, fastrand::Rng)>) {
         self.clock = 0;
         match poison {
@@ -92,7 +92,8 @@ impl Cluster {
         let blocks = self.shared.len() as u64;
         match (at / RANK_UNIT).checked_sub(1) {
             Some(rank) if blocks > 1 && rank < blocks => (rank as u32, at % RANK_UNIT),
-            // In the executing block. If the address does not belong to the block, it is out of bounds.
+            // The address is in the executing block; if it does not belong to this block either, a later check finds it
+            // out of bounds.
             _ => (self.rank, at),
         }
     }
@@ -116,7 +117,7 @@ impl Cluster {
         }
     }
 
-    /// Returns the reason that a block's shared memory cannot be accessed, if there is one.
+    /// Returns the reason why a block's shared memory cannot be accessed, if there is one.
     pub(super) fn inaccessible(&self, rank: u32) -> Option<AccessProblem> {
         let blocks = self.shared.len();
         if rank as usize >= blocks {
@@ -175,7 +176,8 @@ impl Reach<'_, '_, '_> {
         self.cluster.place(address.region, address.lane(&self.regs, lane))
     }
 
-    /// Returns the rank of the block that contains an mbarrier, and the mbarrier's offset in its shared memory.
+    /// Returns the rank of the block that contains an mbarrier, and the mbarrier's offset in that block's shared
+    /// memory.
     pub(super) fn object(&self, address: &Address, lane: usize) -> Accessed<(u32, u64)> {
         match self.place(address, lane) {
             Place::Shared(rank, at) => Ok((rank, at)),

@@ -1,7 +1,7 @@
 //! Device memory: separate allocations with guard zones between them.
 //!
-//! Kernels of different blocks run on different host threads and may race, as on a GPU. So every word is an atomic that
-//! is accessed with relaxed ordering, which costs the same as an ordinary access on the host.
+//! Different blocks run on different host threads and may race, as on a GPU. Every word is therefore an atomic that is
+//! accessed with relaxed ordering, which costs the same as an ordinary access on the host.
 
 mod error;
 mod physical;
@@ -24,20 +24,20 @@ use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 
 /// The first address of device memory.
 const FIRST: u64 = 0x0000_0002_0000_0000;
-/// The number of users of memory with distinct address ranges.
+/// The number of memory users that have distinct address ranges.
 const USERS: u64 = 32;
-/// The size of a user's address range. Caches and DRAM are divided by powers of two and by multiples of 3, 5, 7 and 11.
-/// So effects that depend on the address are the same for every user.
+/// The size of a user's address range. The size is a multiple of 2^30 and of 3, 5, 7 and 11, because caches and DRAM
+/// are divided by such factors. Effects that depend on the address are therefore the same for every user.
 const USER_BYTES: u64 = (1 << 30) * 3 * 5 * 7 * 11;
-/// The end of the addresses for allocations, where the windows of the other spaces start.
+/// The end of the addresses for allocations, which is where the windows of the other spaces start.
 const END: u64 = SHARED_WINDOW;
 /// The first address after the windows of the other spaces.
 const WINDOWS_END: u64 = PARAM_WINDOW + WINDOW_BYTES;
 /// The size of the guard zone: the minimum distance in bytes between two allocations.
 const GUARD: u64 = 1 << 16;
-/// The number of freed allocations that are remembered.
+/// The maximum number of freed allocations whose addresses are recorded.
 const MOST_FREED: usize = 1 << 12;
-/// The alignment of allocations, as in CUDA.
+/// The alignment of allocations in bytes, as in CUDA.
 const ALIGN: u64 = 256;
 
 /// An allocation.
@@ -51,8 +51,8 @@ pub struct Allocation {
     pub words: Words,
 }
 
-/// The words of an allocation: separately allocated memory, memory of the host program passed to [`GlobalMemory::map`],
-/// or a part of [`PhysicalMemory`].
+/// The words of an allocation: separately allocated memory, host memory passed to [`GlobalMemory::map`], or a part of
+/// [`PhysicalMemory`].
 #[derive(Debug)]
 pub struct Words {
     words: NonNull<[AtomicU64]>,
@@ -62,11 +62,11 @@ pub struct Words {
 /// The owner of words, which frees them.
 #[derive(Debug)]
 enum Owner {
-    /// The `Words` value owns the words. They are part of a heap allocation with this address and layout.
+    /// The `Words` value owns the words, which are part of a heap allocation with this address and layout.
     Words(NonNull<u8>, Layout),
     /// The host program owns the words.
     Program,
-    /// The physical memory owns the words and is freed with the last reference to it.
+    /// The physical memory owns the words, and frees them when the last reference to it is dropped.
     Physical { _memory: PhysicalMemory },
 }
 
@@ -81,7 +81,8 @@ impl Words {
     fn zeroed(bytes: u64, align: usize) -> Option<Self> {
         let words = usize::try_from(bytes.div_ceil(8)).ok()?;
         // `alloc_zeroed` uses the operating system's zeroed pages, and pages that are never touched cost nothing. For
-        // larger alignments, Rust's allocator writes the zeros itself, so the alignment is done here.
+        // larger alignments, Rust's allocator would write the zeros itself, so this function aligns the address
+        // instead.
         let layout = Layout::array::<AtomicU64>(words.max(1).checked_add(align / 8)?).ok()?;
         // SAFETY: the layout has a size of at least one word.
         let allocated = NonNull::new(unsafe { alloc_zeroed(layout) })?;
@@ -121,9 +122,10 @@ pub struct GlobalMemory {
     next: u64,
     used: u64,
     limit: u64,
-    /// The address ranges of the allocations that were freed last.
+    /// The address ranges of the most recently freed allocations.
     freed: VecDeque<Range<u64>>,
-    /// The bytes that no thread has written. The sanitizer of a launch reads and updates them.
+    /// The record of the bytes that no thread has written. The sanitizer `init` reads and updates this record during a
+    /// launch.
     unwritten: Arc<Mutex<Unwritten>>,
     /// The textures and surfaces of this memory.
     pub(super) objects: Objects,
@@ -151,8 +153,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Selects the address range of a user if nothing is allocated, and returns whether that was the case. The address
-    /// ranges of users 0 to 31 differ, so an address of one user is invalid for another.
+    /// Selects the address range of a user if nothing is allocated. Returns whether the range was selected. The address
+    /// ranges of users 0 to 31 are distinct, so an address of one user is invalid for all other users.
     pub fn select_user(&mut self, user: u64) -> bool {
         let is_empty = self.allocations.is_empty();
         if is_empty {
@@ -194,7 +196,7 @@ impl GlobalMemory {
         used.ok_or(MemoryError::Limit { bytes, used: self.used, limit: self.limit })
     }
 
-    /// Returns the first of `bytes` unused addresses.
+    /// Returns the first address of a range of `bytes` unused addresses.
     fn addresses(&self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let base = self.next.checked_next_multiple_of(align.max(ALIGN)).unwrap_or(END);
         let left = END.saturating_sub(base);
@@ -204,8 +206,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Allocates zeroed memory that the host program accesses at the same address as kernels, a multiple of 4096:
-    /// CUDA's page-locked and managed memory. It does not count as device memory in use.
+    /// Allocates zeroed memory that the host program and kernels access at the same address, a multiple of 4096: CUDA's
+    /// page-locked and managed memory. This memory does not count as device memory in use.
     ///
     /// # Errors
     /// Returns [`MemoryError::Host`] when the host has no more memory.
@@ -238,16 +240,17 @@ impl GlobalMemory {
         })
     }
 
-    /// Inserts an allocation, sorted by address. The device's allocations have ascending addresses.
+    /// Inserts an allocation so that the list stays sorted by address. Successive device allocations have ascending
+    /// addresses.
     fn insert(&mut self, allocation: Allocation) {
         let at = self.allocations.partition_point(|existing| existing.base < allocation.base);
         self.allocations.insert(at, allocation);
     }
 
     /// Maps memory of the host program into the address space of kernels at the same addresses: page-locked or managed
-    /// host memory. Returns the address of `memory` rounded down to a multiple of 8, with which [`GlobalMemory::free`]
-    /// unmaps the memory. Returns `None` when a part of the memory is already mapped or overlaps the device's
-    /// addresses.
+    /// host memory. Returns the address of `memory` rounded down to a multiple of 8; pass this address to
+    /// [`GlobalMemory::free`] to unmap the memory. Returns `None` when a part of the memory is already mapped or
+    /// overlaps the device's addresses.
     ///
     /// # Safety
     /// The caller must ensure that the memory, extended to whole 8-byte words on both sides, can be read and written
@@ -265,14 +268,16 @@ impl GlobalMemory {
         Some(base)
     }
 
-    /// Returns the allocation that contains `bytes` bytes from an address on, and the offset of the first byte.
+    /// Returns the allocation that contains the `bytes` bytes from an address on, and the offset of the first byte in
+    /// the allocation.
     pub fn span(&self, address: u64, bytes: u64) -> Option<(&Allocation, u64)> {
         let found = self.find(address)?;
         let at = address - found.base;
         (bytes <= found.bytes - at).then_some((found, at))
     }
 
-    /// Returns the same as [`GlobalMemory::span`] for a write from the host, and marks the bytes as written.
+    /// Like [`GlobalMemory::span`], returns an allocation and an offset, but for a write from the host: marks the bytes
+    /// as written.
     pub fn span_mut(&mut self, address: u64, bytes: u64) -> Option<(&mut Allocation, u64)> {
         let (base, at) = self.span(address, bytes).map(|(allocation, at)| (allocation.base, at))?;
         self.unwritten().write(address, bytes);
@@ -308,7 +313,7 @@ impl GlobalMemory {
         index.is_some()
     }
 
-    /// Returns the freed allocation that contained an address, if it is among the last freed ones.
+    /// Returns the freed allocation that contained an address, if it is among the most recently freed allocations.
     pub(crate) fn freed(&self, address: u64) -> Option<Range<u64>> {
         let mut freed = self.freed.iter().rev();
         freed.find(|range| range.contains(&address)).filter(|_| self.find(address).is_none()).cloned()
@@ -319,7 +324,7 @@ impl GlobalMemory {
         Some(&self.allocations[self.index(base)?])
     }
 
-    /// Returns the allocation that starts at an address for a write from the host, and marks the whole allocation as
+    /// Returns the allocation that starts at an address so that the host can write it. Marks the whole allocation as
     /// written.
     pub fn at_mut(&mut self, base: u64) -> Option<&mut Allocation> {
         let index = self.index(base)?;
@@ -347,7 +352,7 @@ impl GlobalMemory {
         }
     }
 
-    /// Returns the allocation nearest to an address, which a faulting access was probably meant for.
+    /// Returns the allocation nearest to an address; a faulting access was probably meant for this allocation.
     pub fn nearest(&self, address: u64) -> Option<&Allocation> {
         let distance = |allocation: &Allocation| {
             if address < allocation.base {
@@ -424,7 +429,7 @@ impl Allocation {
     }
 }
 
-/// Returns the number of bytes, of `len` bytes from `at` on, before the first word boundary.
+/// Returns how many of the `len` bytes from `at` on precede the first word boundary.
 fn head_of(at: u64, len: usize) -> usize {
     ((8 - at % 8) % 8).min(len as u64) as usize
 }

@@ -1,8 +1,9 @@
 //! Asynchronous operations that were issued and are not complete: copies, reductions, and arrivals at mbarriers.
 //!
-//! An operation completes at the latest when a thread waits for it. It may complete earlier: at a time that a random
-//! schedule chooses, when nothing else in the cluster makes progress, or when its block ends. It reads its source when
-//! it completes, not when it is issued. So a kernel that does not wait reads the old bytes.
+//! An operation completes at the latest when a thread waits for it. An operation may complete earlier: at a time that a
+//! random schedule chooses, when nothing else in the cluster makes progress, or when its block ends. An operation reads
+//! its source when it completes, not when it is issued, so a kernel that does not wait reads the old bytes of the
+//! destination.
 
 use super::atomic::Atomic;
 use super::cluster::{Cluster, Place, Reach};
@@ -21,9 +22,9 @@ pub(crate) struct InFlight {
     pub(crate) changes: u64,
     /// The mbarrier that each warp last waited for without success.
     pub(super) awaited: Vec<Option<(u32, u64)>>,
-    /// Whether the last wait was unsuccessful, so that the warp yields to others.
+    /// Whether the last wait was unsuccessful; if so, the warp yields to other warps.
     pub(crate) yields: bool,
-    /// Buffers for the pieces of further operations.
+    /// Empty buffers for the pieces of later operations.
     spare: Vec<Vec<Piece>>,
 }
 
@@ -123,7 +124,7 @@ impl Cluster {
         self.in_flight.jobs[self.warp as usize].push(job);
     }
 
-    /// Completes the operations of a warp for the lanes that `choose` returns for each operation.
+    /// Completes a warp's operations; `choose` returns, for each operation, the lanes to complete.
     fn finish(&mut self, global: &GlobalMemory, warp: usize, choose: impl Fn(&Job) -> u32) -> Result<(), String> {
         let mut index = 0;
         while let Some(job) = self.in_flight.jobs[warp].get(index) {
@@ -150,7 +151,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Completes an operation for some of its lanes. Returns whether it is complete for all lanes.
+    /// Completes an operation for some of its lanes. Returns whether the operation is now complete for all lanes.
     fn finish_one(&mut self, global: &GlobalMemory, warp: usize, index: usize, chosen: u32) -> Result<bool, String> {
         self.in_flight.changes += 1;
         let job = &mut self.in_flight.jobs[warp][index];
@@ -229,9 +230,9 @@ impl Cluster {
         })
     }
 
-    /// Returns the operations in flight that read or write the shared memory of a block, whose number is `block`. For
-    /// each, the result contains the instruction that issued it, its warp in the cluster, its lanes, and the mistake to
-    /// report.
+    /// Returns the operations in flight that read or write the shared memory of the block with this rank and number.
+    /// For each operation, the result contains the instruction that issued it, its warp in the cluster, its lanes, and
+    /// the mistake to report.
     pub(crate) fn unfinished_operations(&self, rank: u32, block: u64) -> Vec<(Site, usize, u32, Mistake)> {
         let all = self.in_flight.jobs.iter().enumerate();
         let all = all.flat_map(|(warp, jobs)| jobs.iter().map(move |job| (warp, job)));
@@ -258,7 +259,7 @@ impl Cluster {
         (0..self.in_flight.jobs.len()).try_for_each(|warp| self.finish(global, warp, |_| ALL))
     }
 
-    /// Completes one operation. `choose` receives the number of operations and returns one.
+    /// Completes one operation. `choose` receives the number of operations and returns the index of one.
     pub(crate) fn finish_any(
         &mut self,
         global: &GlobalMemory,
@@ -303,7 +304,7 @@ pub(super) fn group(reach: &mut Reach<'_, '_, '_>, which: Group, op: AsyncGroup,
     done.map_err(|words| AccessFault::of_synchronization(mask.trailing_zeros() as usize, words))
 }
 
-/// Reads bytes of a source, starting at its byte `offset`, which is a multiple of 8.
+/// Reads bytes of a source, starting at the source's byte `offset`, which is a multiple of 8.
 fn read(shared: &[SharedMemory], global: &GlobalMemory, from: Source, offset: u64, bytes: &mut [u8]) {
     match from {
         Source::Memory(Place::Shared(rank, at)) => shared[rank as usize].read(at + offset, bytes),

@@ -93,8 +93,8 @@ impl Load {
         run(vectors, self, env, mask, at)
     }
 
-    /// Loads one value for all lanes, as each kernel does for its parameters. Returns `None` if the instruction is not
-    /// such a load, or if the access would fault.
+    /// Loads one value for all lanes, as a kernel does for its parameters. Returns `None` if the instruction does not
+    /// load one value for all lanes, or if the access would fault.
     #[inline(always)]
     fn read_once(&self, env: &mut Env<'_, '_>, at: &mut Lanes64) -> Option<()> {
         let memory = match self.address.region {
@@ -145,8 +145,8 @@ impl Load {
     ) {
         match to {
             Destination::Nowhere => {}
-            // This reads directly into the register, because the CPU stalls if it reads a vector right after its
-            // elements were written individually.
+            // This code reads directly into the register, because the CPU stalls if it reads a vector whose elements
+            // were just written individually.
             Destination::R32 { reg, .. } if W::BYTES == 4 => {
                 let to = bytemuck::cast_mut(&mut regs.r32[reg.0 as usize]);
                 memory.read::<W>(lanes, offset, step, to);
@@ -208,7 +208,7 @@ impl MemoryOp for Load {
     }
 }
 
-/// Writes loaded values into a register, extended to its width.
+/// Writes loaded values into a register, extended to the register's width.
 #[inline(never)]
 pub(super) fn put<W: Word>(regs: &mut Regs<'_>, to: Destination, mask: u32, values: &[W; LANES], signed: bool) {
     match to {

@@ -19,7 +19,7 @@ impl LocalMemory {
     }
 
     /// Grows the memory of each thread to at least `bytes` bytes, a multiple of 4; new words are zero. Returns `false`
-    /// and changes nothing if the host has no memory for them.
+    /// and changes nothing if the host has no memory for the new words.
     #[must_use]
     pub(crate) fn grow(&mut self, bytes: u32) -> bool {
         let words = bytes as usize / 4 * LANES;
@@ -36,19 +36,19 @@ impl LocalMemory {
         &self.words
     }
 
-    /// Returns a lane's word that contains byte `at`, which is in bounds.
+    /// Returns the word of a lane that contains byte `at`, which must be in bounds.
     #[inline(always)]
     pub(crate) fn word(&self, lane: usize, at: u32) -> u32 {
         self.words[at as usize / 4 * LANES + lane]
     }
 
-    /// Writes a lane's word that contains byte `at`, which is in bounds.
+    /// Writes the word of a lane that contains byte `at`, which must be in bounds.
     #[inline(always)]
     pub(crate) fn set_word(&mut self, lane: usize, at: u32, value: u32) {
         self.words[at as usize / 4 * LANES + lane] = value;
     }
 
-    /// Returns, for all lanes, the word that contains byte `at`, which is in bounds.
+    /// Returns, for all lanes, the word that contains byte `at`, which must be in bounds.
     #[inline(always)]
     pub(crate) fn words(&self, at: u32) -> &Lanes32 {
         let words = &self.words[at as usize / 4 * LANES..];

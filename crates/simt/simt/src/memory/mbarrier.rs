@@ -1,4 +1,4 @@
-//! `mbarrier`: barriers that are objects in shared memory, and count arrivals and bytes (PTX ISA §9.7.13.15).
+//! `mbarrier`: barriers that are objects in shared memory and count arrivals and bytes (PTX ISA §9.7.13.15).
 //!
 //! The bits of an object are opaque to programs. In the simulator they are, from the lowest:
 //! - 20 bits for the expected arrivals of a phase,
@@ -15,7 +15,7 @@ use super::{AccessFault, Accessed};
 use crate::observe::{MbarrierEvent, MbarrierUse};
 use crate::regs::{LANES, Pred, R32, R64, lanes};
 
-/// The largest number of arrivals and of bytes that an object counts.
+/// The largest number of arrivals, and the largest number of bytes, that an object can count.
 const MOST: u32 = (1 << 20) - 1;
 /// The tag bits of every object.
 const TAG: u64 = 0b10 << 62;
@@ -34,7 +34,7 @@ pub struct Mbarrier {
     pub address: Address,
     /// The operation on the object.
     pub op: MbarrierOp,
-    /// Whether the instruction is `.relaxed`, so that it orders no other accesses.
+    /// Whether the instruction is `.relaxed`, so that it does not order other accesses.
     pub relaxed: bool,
 }
 
@@ -76,7 +76,7 @@ pub enum MbarrierOp {
 /// The phase to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// The phase of a state that `arrive` returned.
+    /// The phase in which `arrive` returned this state.
     State(R64),
     /// The previous or the current phase, whichever has this parity.
     Parity(R32),
@@ -187,7 +187,7 @@ impl Cluster {
         self.change(object, |_| Ok(()))
     }
 
-    /// Signals an object at the completion of an asynchronous operation.
+    /// Signals to an object that an asynchronous operation has completed.
     pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), String> {
         if self.exited >> signal.rank & 1 != 0 {
             return Err("an asynchronous operation completes after the block of its mbarrier has exited".to_owned());
@@ -237,7 +237,7 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// Returns the event for observers. After a wait, `over` says whether the phase was over.
+    /// Returns the event for observers. For a wait, `over` states whether the phase was over.
     fn observed_use(&self, over: bool) -> Option<MbarrierUse> {
         match &self.op {
             MbarrierOp::Init { .. } => Some(MbarrierUse::Init),

@@ -172,7 +172,7 @@ pub(crate) trait Storage {
 pub(super) struct OneAllocation<'a> {
     pub(super) words: &'a [AtomicU64],
     pub(super) base: u64,
-    /// Whether each value is accessed individually, as volatile, relaxed, acquire and release accesses require.
+    /// Whether each value is accessed individually. Volatile, relaxed, acquire and release accesses require this.
     pub(super) strong: bool,
 }
 
@@ -275,7 +275,7 @@ impl SharedMemory {
         rest.fill(0);
     }
 
-    /// Reads bytes at `at`, if all of them are in bounds.
+    /// Reads bytes from offset `at` on, if all of them are in bounds.
     pub(super) fn read(&self, at: u64, bytes: &mut [u8]) {
         let rest = self.of::<u8>().get(at as usize..);
         if let Some(from) = rest.and_then(|rest| rest.get(..bytes.len())) {
@@ -283,12 +283,12 @@ impl SharedMemory {
         }
     }
 
-    /// Returns the byte at `at`, if it is in bounds.
+    /// Returns the byte at offset `at`, if the offset is in bounds.
     pub(crate) fn byte(&self, at: u64) -> Option<u8> {
         (at < self.bytes).then(|| self.get(0, at))
     }
 
-    /// Returns the contents, rounded up to whole words.
+    /// Returns the contents mutably, rounded up to whole words.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.words)
     }

@@ -17,7 +17,7 @@ pub use map::{Im2col, Swizzle, TensorElement, TensorMap};
 /// A tensor copy or reduction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tensor {
-    /// The register with the address of the map.
+    /// The register that holds the address of the map.
     pub map: R64,
     /// The coordinates of the tile's first element, innermost dimension first.
     pub coordinates: Box<[R32]>,
@@ -105,7 +105,7 @@ impl Tensor {
     }
 }
 
-/// Reads the map at a generic address, with its im2col description.
+/// Reads the map at a generic address, and its im2col description if there is one.
 fn read_map(reach: &Reach<'_, '_, '_>, address: u64) -> Result<(TensorMap, Option<Im2col>), String> {
     let mut bytes = [0; 128];
     let region = Region::of(address);

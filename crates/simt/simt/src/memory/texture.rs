@@ -25,11 +25,11 @@ pub struct Texture {
     pub geometry: Geometry,
     /// The layer, if the geometry has layers, and a coordinate for each side.
     pub coordinates: Box<[Reg]>,
-    /// The other source registers: offsets of texels, the requested level, or the values to store.
+    /// The remaining source registers: offsets of texels, the requested level, or the values to store.
     pub from: Box<[Reg]>,
     /// The destination registers.
     pub to: Box<[Destination]>,
-    /// The predicate that says whether the texels are resident, which is always true in the simulator.
+    /// The predicate that receives whether the texels are resident, which is always true in the simulator.
     pub resident: Option<Pred>,
     /// The operation.
     pub op: TextureOp,
@@ -68,9 +68,9 @@ pub enum TextureOp {
     Store(Boundary, Width),
     /// `sust.p`
     StoreFormatted(Boundary),
-    /// `sured.b`. The flag says whether the numbers are signed.
+    /// `sured.b`. The flag states whether the numbers are signed.
     Reduce(Boundary, Reduction, Width, bool),
-    /// `sured.p`, whose numbers are signed if the surface's format is.
+    /// `sured.p`, whose numbers are signed if the surface's format is signed.
     ReduceFormatted(Boundary, Reduction),
 }
 
@@ -155,7 +155,7 @@ impl Texture {
                 found[lane] = u64::from(value);
             }
         }
-        // All lanes have been checked before the first lane writes.
+        // All lanes are checked before the first lane writes.
         for (lane, place) in places.into_iter().enumerate() {
             let Some(place) = place else { continue };
             let values = self.access(env.global, handles[lane], place, of(&from, lane));

@@ -2,8 +2,8 @@
 //!
 //! Blocks run on different host threads and may access the same bytes at the same time. Each access uses the whole
 //! 8-byte word that contains the bytes, because Rust does not specify races between atomics of different sizes
-//! (`std::sync::atomic`, "Memory model for atomic accesses"). So a smaller store replaces its part of the word in one
-//! atomic step, like an `atom`. On x86-64, a single store instruction of the smaller size does so.
+//! (`std::sync::atomic`, "Memory model for atomic accesses"). A smaller store therefore replaces its part of the word
+//! in one atomic step, like an `atom`. On x86-64, this step is a single store instruction of the smaller size.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,7 +14,7 @@ use crate::regs::HALF;
 #[cfg(not(target_endian = "little"))]
 compile_error!("device memory is little-endian and is accessed as integers of the host");
 
-/// An integer type of memory accesses.
+/// An integer type that memory accesses read and write.
 pub(crate) trait Word: Pod + Default + PartialEq {
     /// The size in bytes.
     const BYTES: u64;
@@ -28,7 +28,7 @@ pub(crate) trait Word: Pod + Default + PartialEq {
     /// Truncates a 64-bit value to this type.
     fn narrow(value: u64) -> Self;
 
-    /// Converts bytes, whose number must be the size of the type.
+    /// Converts bytes to a value. The number of bytes must equal the size of the type.
     fn from_bytes(bytes: &[u8]) -> Self;
 
     /// Reads the value at byte `at`, a multiple of the size.
@@ -111,10 +111,10 @@ fn replace<W: Word>(value: W, words: &[AtomicU64], at: u64) {
         let (to, value) = (word.as_ptr().cast::<u8>().wrapping_add(within), value.widen() as u32);
         macro_rules! store {
             ($instruction:literal) => {
-                // SAFETY: `at` is a multiple of the value's size, so the bytes at `to` are within the word, which may
-                // be written through a shared reference. The instruction has the same effect as a compare-and-swap loop
-                // on the word: the CPU replaces exactly these bytes in one step (Intel SDM, volume 3, "Guaranteed
-                // Atomic Operations").
+                // SAFETY: `at` is a multiple of the value's size, so the bytes at `to` are within the word. The word is
+                // an atomic, so it may be written through a shared reference. The instruction has the same effect as a
+                // compare-and-swap loop on the word: the CPU replaces exactly these bytes in one step (Intel SDM,
+                // volume 3, "Guaranteed Atomic Operations").
                 unsafe {
                     std::arch::asm!($instruction, in(reg) to, in(reg) value, options(nostack, preserves_flags));
                 }
@@ -136,7 +136,7 @@ pub(super) fn prefetch_word(word: &AtomicU64) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch is a hint that accesses no memory, and every x86-64 CPU supports it.
+        // SAFETY: a prefetch is a hint that does not access memory, and every x86-64 CPU supports it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::*;
 
 /// An observer that receives only the calls about some blocks, by their numbers in the grid, while all blocks run. Use
-/// it to sample a launch that would take too long to observe completely. Calls that concern no block, such as accesses
-/// by the host, are forwarded too.
+/// it to sample a launch that would take too long to observe completely. Calls that do not concern a block, such as
+/// accesses by the host, are also forwarded.
 #[derive(Debug, Clone)]
 pub struct BlockFilter<O> {
     blocks: Arc<[u64]>,
@@ -32,8 +32,8 @@ impl<O> BlockFilter<O> {
     }
 }
 
-/// Methods that forward a call about a chosen block; `turn` and `block` determine the block of the calls that follow
-/// them.
+/// Defines methods that forward a call about a chosen block. The most recent call of `turn` or `block` determines the
+/// block that a call concerns.
 macro_rules! chosen {
     () => {};
     ($(#[$doc:meta])* turn($subject:ident: $ty:ty); $($rest:tt)*) => {

@@ -47,7 +47,8 @@ use super::{
 #[allow(missing_docs, reason = "the methods are the observer's")]
 pub trait DynObserver: Send {
     fn fork(&self) -> Box<dyn DynObserver>;
-    /// Merges an observer that [`fork`](Self::fork) created and [`into_any`](Self::into_any) converted.
+    /// Merges into this observer an observer that [`fork`](Self::fork) created and [`into_any`](Self::into_any)
+    /// converted.
     fn merge(&mut self, other: Box<dyn Any>);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     every_event!(nothing);
@@ -56,7 +57,7 @@ pub trait DynObserver: Send {
 /// A [`DynObserver`] as an [`Observer`].
 pub struct Boxed(pub Box<dyn DynObserver>);
 
-/// Methods that forward a call to the trait object.
+/// Defines methods that forward a call to the trait object.
 macro_rules! forward {
     ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
         fn $method(&mut self, $($arg: $ty),+) {

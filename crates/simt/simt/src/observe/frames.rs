@@ -2,8 +2,8 @@
 
 use super::Site;
 
-/// The place of a function's frame in the registers and local memory of its warp. Frames of lanes that call different
-/// functions may be at the same place: each lane uses only its values there.
+/// The position of a function's frame in the registers and local memory of its warp. Frames of lanes that call
+/// different functions may have the same position, because each lane uses only its part of the registers and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FramePlace {
     /// The index of the function in the program.
@@ -14,8 +14,8 @@ pub struct FramePlace {
     pub local: u32,
 }
 
-/// A call of a function by lanes of a warp, or their return. Arguments and results have already been copied between the
-/// frames.
+/// A function call by lanes of a warp, or their return from the function. Arguments and results have already been
+/// copied between the frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameChange {
     /// The call instruction in the caller.

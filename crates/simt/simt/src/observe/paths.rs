@@ -1,4 +1,4 @@
-//! The reconvergence stack of a warp for observers.
+//! The reconvergence stack of a warp, as observers see it.
 
 use std::fmt;
 
@@ -9,10 +9,11 @@ use super::Site;
 pub struct Path {
     /// The next instruction of the lanes.
     pub site: Site,
-    /// The lanes. Lanes that are also in an entry above are elsewhere and return to this entry.
+    /// The lanes of the entry. A lane that is also in a higher entry is at the position of that entry, and returns to
+    /// this entry later.
     pub lanes: u32,
-    /// The program counter at which the lanes stop and wait for the lanes of the entries below;
-    /// [`NEVER`](crate::code::NEVER) if they run to the end.
+    /// The program counter at which these lanes stop and wait for the lanes of the lower entries;
+    /// [`NEVER`](crate::code::NEVER) if these lanes run to the end.
     pub reconverges_at: u32,
     /// What the lanes wait for.
     pub waits: Waits,
@@ -21,13 +22,13 @@ pub struct Path {
 /// What the lanes of an entry of the reconvergence stack wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Waits {
-    /// The lanes do not wait and can be executed.
+    /// The lanes do not wait and can continue.
     Nothing,
-    /// Other lanes that the `membermask` of the instruction names.
+    /// The other lanes that the `membermask` of the instruction names.
     Lanes,
     /// The other threads of the block at this barrier; number 16 is the cluster's barrier.
     Barrier(u32),
-    /// The rest of the warp at this barrier.
+    /// The remaining lanes of the warp, which must also arrive at this barrier.
     Warp(u32),
 }
 

@@ -1,4 +1,4 @@
-//! A view of a warp's registers, by their names in the PTX.
+//! A view of a warp's registers that finds them by their names in the PTX.
 
 use std::fmt;
 
@@ -15,7 +15,8 @@ impl<'a> Registers<'a> {
         Self { names, regs }
     }
 
-    /// Returns the registers' names, such as `%rd4`. A name that a scope inside the function redeclares appears twice.
+    /// Returns the registers' names, such as `%rd4`. If a scope inside the function redeclares a name, that name
+    /// appears twice.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let declared = self.names.iter();
         declared.flat_map(|RegisterNames { name, count, .. }| {

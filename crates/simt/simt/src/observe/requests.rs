@@ -1,14 +1,15 @@
-//! The requests of an observer to a launch.
+//! The requests that an observer makes of a launch.
 
-/// A set of requests of an observer, for calls and for the execution of the launch. An observer declares its requests
-/// in [`Observer::REQUESTS`](super::Observer::REQUESTS). A pair of observers makes the requests of both.
+/// A set of requests that an observer makes: which of its methods the simulator calls, and how the simulator executes
+/// the launch. An observer declares its requests in [`Observer::REQUESTS`](super::Observer::REQUESTS). A pair of
+/// observers makes the requests of both observers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requests(u8);
 
 impl Requests {
     /// No calls: the simulator does not stop for the observer.
     pub const NONE: Self = Self(0);
-    /// All calls, except those with a separate request.
+    /// All calls, except the calls that have a separate request below.
     pub const CALLS: Self = Self(1);
     /// The calls of [`step`](super::Observer::step) and [`frames`](super::Observer::frames), which make a launch much
     /// slower.
@@ -21,17 +22,17 @@ impl Requests {
     pub const MISTAKES: Self = Self(1 | 1 << 4);
     /// All blocks run on one host thread, so the calls are in execution order.
     pub const ONE_THREAD: Self = Self(1 << 5);
-    /// The launch continues after an invalid access: out of bounds, misaligned, or a write to constants. The access of
-    /// that lane is skipped; if it is a load, the lane receives [`POISON`](crate::memory::POISON).
+    /// The launch continues after a lane's access is out of bounds, misaligned, or a write to constants. The lane's
+    /// access is skipped; if it is a load, the lane receives [`POISON`](crate::memory::POISON).
     pub const SKIPS: Self = Self(1 << 6);
 
-    /// Returns the union of this set and another.
+    /// Returns the union of this set and `more`.
     #[must_use]
     pub const fn and(self, more: Self) -> Self {
         Self(self.0 | more.0)
     }
 
-    /// Returns whether this set contains another.
+    /// Returns whether this set contains every request in `all`.
     #[must_use]
     #[inline(always)]
     pub const fn has(self, all: Self) -> bool {

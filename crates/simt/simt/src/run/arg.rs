@@ -7,7 +7,7 @@ use crate::code::Program;
 /// An argument of a kernel.
 ///
 /// Buffers and numbers convert with `into`. The argument must have the same size in bytes as the kernel's parameter.
-/// Whether the bytes are an integer or a float depends only on the kernel.
+/// Only the kernel determines whether the bytes are an integer or a float.
 ///
 /// ```
 /// use simt::Arg;

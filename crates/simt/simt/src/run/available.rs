@@ -1,7 +1,7 @@
 //! The memory that the host has available.
 
-/// Returns the bytes that this process can allocate now without causing memory pressure, within the limit of its
-/// address space (`ulimit -v`). `None` if the system does not report the number; Linux does.
+/// Returns the number of bytes that this process can allocate now without causing memory pressure, within the limit of
+/// its address space (`ulimit -v`). Returns `None` if the system does not report the number; Linux does.
 pub fn available_memory() -> Option<u64> {
     let available = from_meminfo(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
     let limited = || {
@@ -12,7 +12,8 @@ pub fn available_memory() -> Option<u64> {
     Some(limited().map_or(available, |limited| available.min(limited)))
 }
 
-/// Parses the line `Max address space         4294967296           unlimited            bytes`. `None` means no limit.
+/// Parses the line `Max address space         4294967296           unlimited            bytes`. Returns `None` if there
+/// is no limit.
 pub(super) fn address_space_limit(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()

@@ -1,4 +1,4 @@
-//! A running cluster of blocks, usually of a single block: its warps run in turns until all threads have ended.
+//! A running cluster of blocks, usually a single block: its warps run alternately until all threads have ended.
 
 mod barriers;
 mod look;
@@ -22,8 +22,8 @@ pub(super) const CLUSTER_BARRIER: u32 = 16;
 /// After this number of instructions, a block reports its instruction count and checks whether the launch has ended.
 const REPORT: u64 = 4096;
 
-/// After this number of instructions, a block may be polling for another block, so the host thread gives other blocks a
-/// turn.
+/// After this number of instructions, a block may be waiting for another block in a polling loop, so the host thread
+/// gives other blocks a turn.
 const LONG: u64 = 1 << 22;
 
 /// A fault as the block detects it: the instruction, the thread of the block, and the kind of fault.
@@ -34,7 +34,8 @@ pub(super) struct BlockFault {
     pub(super) rank: u32,
     pub(super) thread: u32,
     pub(super) kind: Box<FaultKind>,
-    /// The calls that the thread is in, innermost first, with the known values for the message of a panic.
+    /// The calls on the thread's call stack, innermost first, with the values for the message of a panic, if they are
+    /// known.
     pub(super) callers: Vec<(Site, Vec<u64>)>,
     /// A thread that the faulting thread waits for in vain.
     pub(super) other: Option<WaitedForThread>,
@@ -70,7 +71,7 @@ impl BlockFault {
 /// One of a block's 16 barriers.
 #[derive(Debug, Clone, Copy, Default)]
 struct BarrierState {
-    /// Threads that have arrived.
+    /// The number of threads that have arrived.
     threads: u32,
     /// The number of threads that the barrier waits for, if an instruction specified one.
     expected: Option<u32>,
@@ -90,7 +91,7 @@ pub(super) enum Progress {
     Yielded,
     /// The block's turn is over, and it has executed many instructions since the last `Long`.
     Long,
-    /// The block waits for another block: each of its warps repeats itself or waits at a barrier.
+    /// The block waits for another block: each warp of this block repeats itself or waits at a barrier.
     Stalled {
         /// Whether no warp made any progress in this turn.
         still: bool,
@@ -101,7 +102,7 @@ pub(super) enum Progress {
 pub(super) struct RunningCluster<'a, 'm, O> {
     launch: &'a LaunchState<'m>,
     memory: Cluster,
-    /// Takes the place of a block's shared memory while a warp of the block has borrowed that memory.
+    /// Replaces a block's shared memory while a warp of the block has borrowed that memory.
     placeholder: SharedMemory,
     blocks: Vec<RunningBlock<O>>,
     /// The warps of all blocks, block by block.
@@ -111,9 +112,9 @@ pub(super) struct RunningCluster<'a, 'm, O> {
     schedule: WarpOrder,
     /// The number of the cluster in the launch.
     pub(super) number: u64,
-    /// Instructions executed since the last report.
+    /// The number of instructions executed since the last report.
     executed: u64,
-    /// Instructions reported since the last [`Progress::Long`].
+    /// The number of instructions reported since the last [`Progress::Long`].
     reported: u64,
 }
 
@@ -121,7 +122,7 @@ pub(super) struct RunningCluster<'a, 'm, O> {
 struct RunningBlock<O> {
     number: u64,
     barriers: [BarrierState; BARRIERS],
-    /// Threads that have not ended.
+    /// The number of threads that have not ended.
     alive: u32,
     observer: O,
 }
@@ -192,7 +193,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok(())
     }
 
-    /// Returns the number of warps of a block.
+    /// Returns the number of warps in each block.
     fn warps_each(&self) -> usize {
         self.warps.len() / self.blocks.len()
     }
@@ -246,7 +247,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
                 }
             }
             released |= self.release_cluster();
-            // A warp may poll for the result of a copy instead of using the instructions that wait for it.
+            // A warp may poll for the result of a copy instead of using the instructions that wait for the copy.
             if !released && !self.memory.in_flight.is_empty() {
                 let done = self.memory.finish_all(self.launch.global);
                 done.map_err(|words| self.asynchronous(words))?;
@@ -344,8 +345,8 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok((status, executed))
     }
 
-    /// Reports the number of executed instructions. Returns whether an earlier block has faulted, so that the results
-    /// of this block no longer matter.
+    /// Reports the number of executed instructions. Returns whether a block with a lower number has faulted; if so, the
+    /// results of this block no longer matter.
     fn report(&mut self) -> Result<bool, BlockFault> {
         let LaunchState { config, progress, .. } = self.launch;
         let executed = std::mem::take(&mut self.executed);
@@ -366,12 +367,12 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok(progress.faulted.load(Ordering::Relaxed) < self.number)
     }
 
-    /// Called when no warp of the block makes progress. Releases lanes that wait for other lanes to reconverge with,
-    /// unless a warp may wait for another block. Returns whether there were such lanes.
+    /// Called when no warp of the block makes progress. Releases lanes that wait to reconverge with other lanes, unless
+    /// a warp may wait for another block. Returns whether any lanes were released.
     ///
     /// # Errors
-    /// Returns a [`BlockFault`] when lanes of a warp wait for each other and `all` warps wait, so that nothing can end
-    /// the wait.
+    /// Returns a [`BlockFault`] when lanes of a warp wait for each other and `all` is true. If `all` is true, all warps
+    /// wait, so nothing can end the wait.
     fn unblock(&mut self, all: bool) -> Result<bool, BlockFault> {
         let alone = all || self.launch.progress.separates.load(Ordering::Relaxed);
         for warp in &mut self.warps {

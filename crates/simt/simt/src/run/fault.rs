@@ -18,16 +18,16 @@ use crate::observe::Space;
 use crate::regs::LANES;
 use crate::source_frames::{Frame, origin};
 
-/// Addresses from here on are negative 32-bit offsets from a null pointer.
+/// The lowest address that is a negative 32-bit offset from a null pointer; all higher addresses are too.
 const BEFORE_NULL: u64 = 1_u64.wrapping_neg() << 32;
-/// Addresses of the host's memory on Linux: the heap on x86-64; then the other 48-bit addresses of x86-64 and all of
-/// aarch64's.
+/// The addresses of the host's memory on Linux. The first range is the heap on x86-64; the second contains the
+/// remaining 48-bit addresses on x86-64, and all addresses on aarch64.
 const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW + WINDOW_BYTES..1 << 48];
 
-/// A fault: an operation of the kernel that is not allowed.
+/// A fault: an invalid operation of the kernel.
 ///
 /// `Display` prints one line for logs: the fault, its place in the kernel, and the source line.
-/// `simt_check::diagnostic` renders the fault for people.
+/// `simt_check::diagnostic` renders the fault for users.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Fault {
@@ -39,7 +39,7 @@ pub struct Fault {
     pub function: Option<String>,
     /// The coordinates of the block.
     pub block: [u32; 3],
-    /// The coordinates of the thread in its block; the first thread if the fault concerns several.
+    /// The coordinates of the thread in its block; if the fault concerns several threads, those of the first thread.
     pub thread: [u32; 3],
     /// The thread's lane in its warp.
     pub lane: u32,
@@ -47,13 +47,14 @@ pub struct Fault {
     pub ptx_line: u32,
     /// The text of that line.
     pub ptx: String,
-    /// The file and line of the source to look at: the innermost of [`Fault::frames`] that is not library code, or else
-    /// the innermost.
+    /// The file and line of the source to look at: those of the innermost frame in [`Fault::frames`] that is not
+    /// library code, or else of the innermost frame.
     pub origin: Option<(String, u32)>,
     /// The column in that line, in bytes from 1; 0 if the PTX does not specify one.
     pub column: u32,
-    /// The functions that the thread was in, innermost first: the function of the instruction, the functions that it
-    /// was inlined into, and their callers. Deeply nested calls are cut to the innermost ones.
+    /// The functions on the thread's call stack, innermost first: the function of the instruction, the functions that
+    /// this function was inlined into, and their callers. If calls are deeply nested, only the innermost calls are
+    /// included.
     pub frames: Vec<Frame>,
     /// A thread that the faulting thread waits for in vain, if it waits for other threads.
     pub other: Option<OtherThread>,
@@ -84,7 +85,7 @@ crate::error::debug_like_display!(Fault);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A load, store or atomic at an address that it may not access.
+    /// A load, store or atomic accesses an invalid address.
     Access {
         /// The access.
         access: AccessFault,
@@ -98,14 +99,14 @@ pub enum FaultKind {
         /// The lanes that have not arrived.
         elsewhere: u32,
     },
-    /// The number or count of a barrier is out of range.
+    /// The number or the thread count of a barrier is out of range.
     BadBarrier {
         /// The reason, in words.
         problem: String,
     },
     /// The `membermask` of a warp operation names lanes that do not execute it.
     AbsentLanes {
-        /// The lanes that the mask names but that are absent.
+        /// The absent lanes that the mask names.
         lanes: u32,
     },
     /// Lanes execute a warp operation whose `membermask` does not name them.
@@ -117,7 +118,8 @@ pub enum FaultKind {
     Trap,
     /// A panic of Rust code, which ends in a `trap`.
     Panic {
-        /// What went wrong, for example `index out of bounds`. `None` if the function that panicked does not say.
+        /// The reason, for example `index out of bounds`. `None` if the name of the function that panicked does not
+        /// contain the reason.
         message: Option<String>,
     },
     /// The launch executed more instructions than its budget.
@@ -156,26 +158,26 @@ pub enum FaultKind {
         /// The function.
         function: String,
     },
-    /// `free` of an address that `malloc` did not return, or that was already freed.
+    /// A thread called `free` with an address that `malloc` did not return or that was already freed.
     BadFree {
         /// The address.
         address: u64,
     },
-    /// A call of an address at which there is no function, or a function that does not match the call.
+    /// A thread called an address at which there is no function, or at which the function does not match the call.
     BadCall {
         /// The address.
         address: u64,
         /// What is at the address, in words.
         problem: String,
     },
-    /// There is no local memory for another frame: the calls of a thread are nested too deeply, or the host has no more
+    /// There is no local memory for another frame: a thread's calls are nested too deeply, or the host has no more
     /// memory.
     StackOverflow,
 }
 
 impl Simulator {
-    /// Describes a fault of block `number` in words, with its place in the text. `variables` are the addresses of the
-    /// module's variables.
+    /// Describes a fault of block `number` in words, with its position in the text. `variables` are the addresses of
+    /// the module's variables.
     pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {
         let BlockFault { site, thread, kind, callers, other, .. } = fault;
         let program = &*launch.function.program;

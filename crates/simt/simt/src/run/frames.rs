@@ -1,4 +1,4 @@
-//! The functions that a thread is in when it faults: inlined functions and callers.
+//! The functions on a thread's call stack when it faults: inlined functions and callers.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use crate::source_frames::{Frame, frames_of, library_frames, mark_libraries, ori
 /// The largest number of calls that are examined.
 const LISTED: usize = 24;
 
-/// Returns the functions that a thread is in. The first of `sites` is the instruction that the thread executes, and the
-/// others are its calls, innermost first.
+/// Returns the functions on a thread's call stack. The first of `sites` is the instruction that the thread executes,
+/// and the remaining sites are the thread's calls, innermost first.
 pub fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
     // Parsing the text again takes milliseconds, and a fault is rare.
     let Ok(module) = ptx::parse(text) else {
@@ -49,12 +49,13 @@ fn frames_in(
     frames
 }
 
-/// The place of an instruction in the PTX and in the source.
+/// The position of an instruction in the PTX and in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     /// The line number in the PTX, from 1.
     pub ptx_line: u32,
-    /// The file and line of the source to look at: the innermost that is not library code, or else the innermost.
+    /// The file and line of the source to look at: those of the innermost frame that is not library code, or else of
+    /// the innermost frame.
     pub source: Option<(String, u32)>,
     /// The column in the source line, in bytes from 1; 0 if the PTX does not specify one.
     pub column: u32,
@@ -63,7 +64,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// Returns the place of an instruction of a kernel.
+    /// Returns the position of an instruction of a kernel.
     ///
     /// # Panics
     /// Panics if the kernel's program has no such instruction.
@@ -71,7 +72,7 @@ impl Position {
         Self::of_all(function, &[site]).remove(0)
     }
 
-    /// Returns the places of several instructions.
+    /// Returns the positions of several instructions.
     ///
     /// # Panics
     /// Panics if the kernel's program does not contain one of the instructions.
@@ -79,12 +80,12 @@ impl Position {
         Self::of_chains(function, sites.iter().map(std::slice::from_ref))
     }
 
-    /// Returns the places of several instructions. Each chain is an instruction followed by the calls that led there,
-    /// innermost first. A chain can consist of only the instruction.
+    /// Returns the positions of several instructions. Each chain is an instruction followed by the calls that led to
+    /// it, innermost first. A chain can consist of the instruction alone.
     pub fn of_chains<'s>(function: &Function, chains: impl Iterator<Item = &'s [Site]>) -> Vec<Self> {
         let (text, program) = (&function.module.ptx, &function.program);
         let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());
-        // Many instructions follow one `.loc`.
+        // Many instructions share a `.loc`.
         let mut known = HashMap::new();
         let place = |sites: &'s [Site]| {
             let site = &sites[0];

@@ -4,7 +4,7 @@ use crate::code::Program;
 
 /// The largest grid, in blocks in x, y and z, that every GPU can launch.
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-/// The largest number of threads of a block in z on every GPU.
+/// The largest size of a block in z, in threads, on every GPU.
 const MAX_BLOCK_Z: u32 = 64;
 
 /// The limits on the geometry of a launch that differ between GPUs.
@@ -28,7 +28,8 @@ pub struct GeometryLimits {
 }
 
 impl GeometryLimits {
-    /// The largest limits of all GPUs. Only some GPUs, such as an H200, support clusters of more than 8 blocks.
+    /// For each limit, the largest value on any GPU. Only some GPUs, such as an H200, support clusters of more than 8
+    /// blocks.
     pub const LARGEST: Self = Self { threads: 1024, shared_bytes: 227 * 1024, cluster_blocks: 16 };
 
     /// Checks the grid, the blocks and the shared memory of a launch against the limits of the GPU and of the compiled

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 /// The alignment of addresses and sizes, in bytes.
 const ALIGN: u64 = 16;
 
-/// The free and the allocated parts of the heap's memory.
+/// The free and the allocated blocks of the heap's memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Heap {
-    /// The free parts: their addresses and sizes in bytes.
+    /// The addresses of the free blocks, and their sizes in bytes.
     free: BTreeMap<u64, u64>,
     used: BTreeMap<u64, u64>,
     /// The address of the heap's memory, once the memory is allocated.
@@ -21,7 +21,7 @@ impl Heap {
         Self { free: [(base, bytes)].into(), used: BTreeMap::new(), base: Some(base) }
     }
 
-    /// Allocates `bytes` bytes and returns their address, or 0 if no free part is large enough.
+    /// Allocates `bytes` bytes and returns their address, or 0 if no free block is large enough.
     pub(super) fn allocate(&mut self, bytes: u64) -> u64 {
         let Some(bytes) = bytes.max(1).checked_next_multiple_of(ALIGN) else {
             return 0;

@@ -19,7 +19,7 @@ pub enum InstanceError {
     Memory {
         /// The variable.
         variable: String,
-        /// The reason that the memory cannot be allocated.
+        /// The reason why the memory cannot be allocated.
         source: MemoryError,
     },
     /// The module has no variable with this name.
@@ -66,10 +66,10 @@ crate::error::debug_like_display!(InstanceError);
 
 /// A module that a simulator has loaded, with separate variables.
 ///
-/// The module's `.global` and `.const` variables keep their values from launch to launch, and the host reads and writes
-/// them between launches. A module can be loaded several times; each instance has separate variables, all in the same
-/// address space. An instance is a handle: the variables live until [`Simulator::unload`] or until the simulator is
-/// dropped.
+/// The module's `.global` and `.const` variables keep their values from launch to launch, and the host can read and
+/// write them between launches. A module can be loaded several times; each instance has separate variables, all in the
+/// same address space. An instance is a handle: its variables live until [`Simulator::unload`] frees them or the
+/// simulator is dropped.
 ///
 /// ```
 /// use simt::{Config, Launch, Simulator, Module};
@@ -138,12 +138,12 @@ impl Instance {
         Ok(Function { placed: Some(self.placed.clone()), ..self.module.function(name)? })
     }
 
-    /// Returns a variable as a buffer for [`Simulator::read`] and [`Simulator::write`]. The name is the name in the
-    /// text, the demangled name, or an unambiguous part of the demangled name. With elements of type `u8`, the buffer
+    /// Returns a variable as a buffer for [`Simulator::read`] and [`Simulator::write`]. `name` is the name in the text,
+    /// the demangled name, or an unambiguous part of the demangled name. With elements of type `u8`, the buffer
     /// contains the bytes of the variable.
     ///
-    /// Kernels see a write to a constant from the next launch on. The buffer's address is in global memory; kernels
-    /// that get the address as an argument can read and write the variable at that address.
+    /// Kernels see a host write to a constant from the next launch on. The buffer's address is in global memory; a
+    /// kernel that receives this address as an argument can read and write the variable through it.
     ///
     /// # Errors
     /// Returns one of these errors:
@@ -223,7 +223,7 @@ impl Simulator {
     /// address of another variable, that variable must be in `numbers` too.
     ///
     /// # Errors
-    /// Returns the name of the variable for which there is no memory, and the reason. In that case no variable is
+    /// Returns the name of the variable for which there is no memory, and the reason. After an error, no variable is
     /// allocated.
     pub(super) fn place(
         &mut self,

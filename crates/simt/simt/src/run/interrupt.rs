@@ -12,7 +12,7 @@ pub fn interruption() -> Arc<AtomicBool> {
     Arc::clone(&INTERRUPTED)
 }
 
-/// Returns whether [`interruption`] is set.
+/// Returns whether the flag of [`interruption`] is set.
 #[must_use]
 pub fn is_interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)

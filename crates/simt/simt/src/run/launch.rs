@@ -20,7 +20,7 @@ use crate::memory::global::MemoryError;
 use crate::module::Function;
 use crate::observe::{Observer, Requests};
 
-/// The size in bytes of a cooperative launch's workspace. One of its words is the grid's barrier.
+/// The size in bytes of a cooperative launch's workspace, which contains the grid's barrier.
 const WORKSPACE: u64 = 64;
 
 /// A kernel together with the geometry and arguments of a launch.
@@ -28,21 +28,22 @@ const WORKSPACE: u64 = 64;
 pub struct Launch<'a> {
     /// The kernel.
     pub function: &'a Function,
-    /// Blocks in x, y and z.
+    /// The size of the grid, in blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// The size of a block, in threads in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory of a block.
+    /// The number of bytes of dynamic shared memory of each block.
     pub shared_bytes: u32,
     /// One argument for each of the kernel's parameters.
     pub args: &'a [Arg],
     /// Whether all blocks run at the same time and may synchronize as one grid
     /// (`cooperative_groups::this_grid().sync()`).
     pub cooperative: bool,
-    /// The numbers of the blocks to run, with x fastest; `None` runs all blocks of the grid. With clusters, the other
-    /// blocks of their clusters run too.
+    /// The numbers of the blocks to run, with x fastest; `None` runs all blocks of the grid. In a launch with clusters,
+    /// every cluster that contains one of these blocks runs completely.
     pub blocks: Option<&'a [u64]>,
-    /// Blocks of a cluster in x, y and z. `None` uses the size that the kernel requires (`.reqnctapercluster`), or 1.
+    /// The size of a cluster, in blocks in x, y and z. `None` stands for the size that the kernel requires
+    /// (`.reqnctapercluster`), or 1 if the kernel does not require a size.
     pub cluster: Option<[u32; 3]>,
 }
 
@@ -70,16 +71,16 @@ impl<'a> Launch<'a> {
         Self { shared_bytes, ..self }
     }
 
-    /// Runs only some of the grid's blocks, as a sample of a launch that would take too long. The other blocks do not
-    /// write to memory, so the results of the launch are incomplete. A kernel whose blocks wait for the other blocks
-    /// ends with a [`LaunchError::Fault`].
+    /// Runs only some of the grid's blocks, as a sample of a launch that would take too long. The skipped blocks do not
+    /// write to memory, so the results of the launch are incomplete. A kernel whose blocks wait for skipped blocks ends
+    /// with a [`LaunchError::Fault`].
     #[must_use]
     pub fn with_blocks(self, blocks: Option<&'a [u64]>) -> Self {
         Self { blocks, ..self }
     }
 }
 
-/// The reason that a launch was rejected or ended early.
+/// The reason why a launch was rejected or ended early.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -106,7 +107,7 @@ pub enum LaunchError {
         kernel: String,
         /// The variable.
         variable: String,
-        /// The reason that the memory cannot be allocated.
+        /// The reason why the memory cannot be allocated.
         source: MemoryError,
     },
     /// The instance that the kernel belongs to cannot be used.
@@ -308,7 +309,7 @@ impl Simulator {
             let numbers = chosen.iter().map(|block| state.cluster_number(*block));
             numbers.filter(|number| each == 1 || seen.insert(*number)).collect::<Vec<u64>>()
         });
-        // Waking the other threads takes longer than running a small block.
+        // Waking the threads of the pool takes longer than running a small block.
         let clusters = chosen.as_ref().map_or(all / each, |chosen| chosen.len() as u64);
         let threads = match self.config.schedule {
             Schedule::Fixed if !O::REQUESTS.has(Requests::ONE_THREAD) && clusters > 1 => self.threads(),
@@ -353,7 +354,7 @@ impl Simulator {
     ///
     /// A kernel of an [`Instance`](crate::Instance) uses the variables of that instance. The variables of other kernels
     /// have their initial values at the start of each launch. Blocks start in the order of their numbers, or in a
-    /// [random](Schedule::Random) order, and may wait for each other: while a block waits, other blocks run. Up to
+    /// [random](Schedule::Random) order. Blocks may wait for each other: while a block waits, other blocks run. Up to
     /// [`Config::resident_blocks`](crate::Config::resident_blocks) blocks run at the same time.
     ///
     /// ```
@@ -389,7 +390,7 @@ impl Simulator {
     ///
     /// # Errors
     /// Before the kernel runs, returns one of these errors:
-    /// - [`LaunchError::Geometry`] when no GPU supports the launch, or the kernel was not compiled for it.
+    /// - [`LaunchError::Geometry`] when no GPU supports the geometry, or the kernel was not compiled for the geometry.
     /// - [`LaunchError::Arguments`] when the arguments do not match the parameters.
     /// - [`LaunchError::Variable`] when there is no memory for a variable of the module.
     /// - [`LaunchError::Instance`] when the kernel's instance was unloaded or belongs to another simulator.

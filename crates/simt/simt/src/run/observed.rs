@@ -1,4 +1,4 @@
-//! A simulator with an observer of all operations on its memory.
+//! A simulator and an observer of all operations on the simulator's memory.
 
 use super::instance::{Instance, InstanceError};
 use super::launch::{Launch, LaunchError};
@@ -7,8 +7,8 @@ use crate::memory::global::MemoryError;
 use crate::module::Module;
 use crate::observe::Observer;
 
-/// A [`Simulator`] with an observer of all accesses to its memory, by the host and by launches. The methods and their
-/// errors are those of [`Simulator`]. A simulator without an observer has no overhead.
+/// A [`Simulator`] and an observer of all accesses to the simulator's memory, by the host and by launches. The methods
+/// and their errors are those of [`Simulator`]. A simulator without an observer has no overhead.
 pub struct Observed<'m, O> {
     simulator: &'m mut Simulator,
     /// The observer.
@@ -16,7 +16,8 @@ pub struct Observed<'m, O> {
 }
 
 impl Simulator {
-    /// Attaches an observer, which sees the operations on the simulator's memory that use the returned value.
+    /// Attaches an observer, which sees the operations on the simulator's memory that are made through the returned
+    /// value.
     pub fn observed<O: Observer>(&mut self, observer: O) -> Observed<'_, O> {
         Observed { simulator: self, observer }
     }
@@ -73,7 +74,7 @@ impl<O: Observer> Observed<'_, O> {
         Ok(())
     }
 
-    /// Runs a kernel. After a fault, the observer has no observations from the launch.
+    /// Runs a kernel. If the kernel faults, the observer does not receive observations from the launch.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         let seen = (self.simulator).launch_observed(launch, self.observer.fork())?;
         self.observer.merge(seen);

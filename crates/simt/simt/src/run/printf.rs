@@ -1,7 +1,7 @@
 //! `printf` in kernels: the text of one call, and the buffer of the messages that launches have printed.
 //!
 //! The conversions are the C conversions that CUDA documents ("CUDA C++ Programming Guide", "Formatted Output"). Their
-//! output is that of the Linux C library, which CUDA's driver calls.
+//! output equals that of the Linux C library, which CUDA's driver calls.
 
 mod number;
 
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::memory::AccessFault;
 use number::{float, integer};
 
-/// The largest number of arguments. Further conversions are printed as they appear in the format.
+/// The largest number of arguments. Conversions beyond this number are printed as they appear in the format.
 const MAX_ARGUMENTS: u32 = 32;
-/// The largest width and precision; larger values are clamped.
+/// The largest width and the largest precision; larger values are clamped.
 const MOST: u64 = 1 << 15;
 /// The bytes that each message uses in the buffer in addition to its text.
 const RECORD: u64 = 16;
@@ -20,7 +20,7 @@ const RECORD: u64 = 16;
 /// The arguments of a call. Each argument follows the previous one and is aligned to its size.
 pub(super) struct Arguments {
     next: u64,
-    /// The number of arguments taken.
+    /// The number of arguments read so far.
     pub(super) count: u32,
 }
 
@@ -39,7 +39,7 @@ impl Arguments {
     }
 }
 
-/// Reads a number of the given size in bytes at a generic address.
+/// Reads a number at a generic address; the second argument is the number's size in bytes.
 pub(super) type Read<'a> = &'a dyn Fn(u64, u32) -> Result<u64, AccessFault>;
 /// Reads a zero-terminated text at a generic address.
 pub(super) type ReadText<'a> = &'a dyn Fn(u64) -> Result<Vec<u8>, AccessFault>;
@@ -60,7 +60,8 @@ struct Conversion {
 }
 
 impl Conversion {
-    /// Pads to the width, with zeros between prefix and digits if the conversion requests zeros.
+    /// Pads the number to the width: with zeros between the prefix and the digits if `zeros` is true and the conversion
+    /// requests zeros, otherwise with spaces.
     fn pad(&self, prefix: &str, body: &[u8], zeros: bool) -> Vec<u8> {
         let missing = self.width.saturating_sub(prefix.len() + body.len());
         let fill = |byte: u8, is_used: bool| vec![byte; if is_used { missing } else { 0 }];
@@ -86,7 +87,7 @@ impl Conversion {
     }
 }
 
-/// Returns the text of a call.
+/// Returns the text that a call prints.
 ///
 /// # Errors
 /// Returns an [`AccessFault`] when an argument or a text is outside of memory.
@@ -147,7 +148,7 @@ pub(super) fn format(
     Ok(out)
 }
 
-/// Parses the conversion after a `%`. Returns the conversion, `None` if it is unknown, and the rest of the format.
+/// Parses the conversion after a `%`. Returns the conversion (`None` if it is unknown) and the rest of the format.
 fn conversion<'f>(
     format: &'f [u8],
     arguments: &mut Arguments,
@@ -204,12 +205,12 @@ fn conversion<'f>(
     Ok((known.then_some(found), tail))
 }
 
-/// The messages that launches have printed and the host has not taken. If they exceed the size limit, only the last
-/// ones are kept.
+/// The messages that launches have printed and the host has not yet taken. If the messages exceed the size limit, the
+/// oldest messages are dropped.
 ///
-/// CUDA's buffer is circular too: new messages overwrite the oldest ones ("CUDA C++ Programming Guide", "Formatted
-/// Output", "Limitations"). Here the messages are ordered by block number, in whatever order the blocks ran, and only
-/// whole messages are dropped.
+/// CUDA's buffer is circular too: new messages overwrite the oldest messages ("CUDA C++ Programming Guide", "Formatted
+/// Output", "Limitations"). Unlike in CUDA, messages are ordered by block number, regardless of the order in which the
+/// blocks ran, and only whole messages are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Printed {
     /// The messages, by launch number and block number.
@@ -240,7 +241,7 @@ impl Printed {
         }
     }
 
-    /// Drops the messages of later blocks after the running launch has faulted in `block`, because these messages
+    /// Drops the messages of blocks after `block`, in which the running launch has faulted, because these messages
     /// depend on the timing of host threads.
     pub(super) fn end_at(&mut self, block: u64) {
         let later = self.messages.split_off(&(self.launches, block.saturating_add(1)));

@@ -1,9 +1,9 @@
-//! The blocks of a launch on the host's threads: each block runs until it ends or waits for another block.
+//! Runs the blocks of a launch on the host's threads: each block runs until it ends or waits for another block.
 //!
-//! A device runs a limited number of blocks at a time, and these blocks may wait for each other: at a barrier of the
-//! whole grid, or for the sums of earlier blocks. When all blocks of a host thread wait, the thread starts another
-//! block. When the blocks of all host threads wait, lanes at reconvergence points continue without the rest of their
-//! warp, because the rest may wait for them. If still nothing changes, the launch is deadlocked and faults.
+//! A device runs a limited number of blocks at a time. These blocks may wait for each other, at a barrier of the whole
+//! grid or for the sums of earlier blocks. When all blocks of a host thread wait, the thread starts another block. When
+//! the blocks of all host threads wait, lanes at reconvergence points continue without the rest of their warp, because
+//! other lanes may wait for these lanes. If nothing changes even then, the launch is deadlocked and faults.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(super) struct Blocks<'a> {
     share: u64,
     /// Whether the last block has started.
     last: AtomicBool,
-    /// The number of blocks that have started and not ended, and its limit.
+    /// The number of blocks that have started and not ended, and the limit on this number.
     resident: AtomicU64,
     limit: u64,
     idleness: Mutex<Idleness>,
@@ -39,7 +39,7 @@ pub(super) struct Blocks<'a> {
 struct Stuck {
     /// The number of waiting blocks.
     waiting: u64,
-    /// The first block that has not started; the number of blocks if all have started.
+    /// The number of the first block that has not started; the number of blocks if all blocks have started.
     first_not_begun: u64,
 }
 
@@ -61,9 +61,9 @@ impl<'a> Blocks<'a> {
             count,
             schedule,
             next: AtomicU64::new(0),
-            // Small enough that all threads end together, and large enough that taking blocks costs little. If not all
-            // blocks can run at the same time, the share is one block. Then the first block that has not started is
-            // also the next to start.
+            // The share is small enough that all threads end at about the same time, and large enough that taking
+            // blocks costs little. If some blocks must wait for a free slot, the share is one block. With this share,
+            // the first block that has not started is also the next to start.
             share: if limit < count { 1 } else { (count / (threads as u64 * 16)).clamp(1, 64) },
             last: AtomicBool::new(schedule != Schedule::Fixed),
             resident: AtomicU64::new(0),
@@ -74,9 +74,9 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Returns the fault to report. It is the fault of the first block, so that it does not depend on the timing of
-    /// host threads. A deadlock is reported only if no block has another fault, because a block may wait for a block
-    /// that faulted. `each` is the number of blocks of a cluster.
+    /// Returns the fault to report: that of the block with the lowest number, so that the result does not depend on the
+    /// timing of host threads. A deadlock is reported only if no block has another fault, because a block may wait for
+    /// a block that faulted. `each` is the number of blocks in a cluster.
     ///
     /// If some blocks wait and others have not started, the fault says so: a block cannot wait for a block that starts
     /// only when another block ends.
@@ -106,9 +106,9 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Takes the next blocks. Under the fixed schedule, the last block of the launch is excluded: it starts when all
-    /// other blocks are done. If it waits for their results, the results are available at once, so its counters do not
-    /// depend on the timing of host threads.
+    /// Takes the next blocks. Under the fixed schedule, the last block of the launch is excluded, because it starts
+    /// when all other blocks are done. If the last block waits for their results, it finds these results at once, so
+    /// its counters do not depend on the timing of host threads.
     fn take(&self) -> Range<u64> {
         let count = self.count - u64::from(self.schedule == Schedule::Fixed);
         let first = self.next.fetch_add(self.share, Ordering::Relaxed);
@@ -138,7 +138,7 @@ impl<'a> Blocks<'a> {
         self.resident.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Returns whether all blocks are taken, except the last one under the fixed schedule.
+    /// Returns whether all blocks are taken, except the last block under the fixed schedule.
     fn are_taken(&self) -> bool {
         self.next.load(Ordering::Relaxed) >= self.count - u64::from(self.schedule == Schedule::Fixed)
     }
@@ -165,9 +165,9 @@ impl Idleness {
 pub(super) struct HostThread<'a, 'm, O, F> {
     state: &'a LaunchState<'m>,
     blocks: &'a Blocks<'a>,
-    /// Creates an observer.
+    /// The function that creates an observer.
     fork: F,
-    /// Blocks that have started and wait for other blocks or for their turn.
+    /// The blocks that have started, and wait for other blocks or for their turn.
     begun: VecDeque<RunningCluster<'a, 'm, O>>,
     ended: Vec<RunningCluster<'a, 'm, O>>,
     taken: Range<u64>,
@@ -187,7 +187,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
     }
 
-    /// Runs blocks until none is left, and returns their observers.
+    /// Runs blocks until all blocks are done, and returns the blocks' observers.
     pub(super) fn run(mut self) -> impl Iterator<Item = O> {
         let schedule = self.state.config.schedule;
         if let Schedule::Random(seed) = schedule {
@@ -196,7 +196,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         // The number of consecutive turns in which no block made progress.
         let mut still = 0;
         let mut waited = None;
-        // The number of long turns since a block started or ended. Blocks that change while they wait have long turns.
+        // The number of long turns since a block last started or ended. Blocks whose state changes while they wait have
+        // long turns.
         let mut long = 0;
         loop {
             let patient = long == 0 || long < self.begun.len();
@@ -260,9 +261,10 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         last.is_some_and(|last| self.begin(last))
     }
 
-    /// Returns whether further blocks must wait: at least one block per multiprocessor has started, and lanes may still
-    /// be released to continue without the rest of their warp. In a kernel whose lanes wait for lanes of their warp,
-    /// each further waiting block would slow down all others.
+    /// Returns whether further blocks must wait before they start. They must wait if at least one block per
+    /// multiprocessor has started, and lanes may still be released to continue without the rest of their warp. In a
+    /// kernel whose lanes wait for lanes of the same warp, each additional waiting block would slow down all other
+    /// blocks.
     fn has_enough_blocks(&self) -> bool {
         self.begun.len() >= self.state.config.multiprocessors as usize
             && !self.state.progress.separates.load(Ordering::Relaxed)
@@ -296,7 +298,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
             }
             let faulted = self.state.progress.faulted.load(Ordering::Relaxed);
             if self.blocks.chosen.is_none() && self.taken.start.saturating_sub(Schedule::SHUFFLED) > faulted {
-                // The grid's other blocks, up to 2^63 of them, cannot change the result either, so all are skipped.
+                // The remaining blocks of the grid, up to 2^63 of them, cannot change the result either, so all of them
+                // are skipped.
                 self.blocks.next.fetch_max(self.blocks.count, Ordering::Relaxed);
                 self.taken = 0..0;
             }
@@ -304,8 +307,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         false
     }
 
-    /// Starts a block whose slot is reserved. Blocks before the first faulted block still run, so that the reported
-    /// fault does not depend on the timing of host threads.
+    /// Starts a block whose slot is reserved. Blocks with a lower number than the first faulted block still run, so
+    /// that the reported fault does not depend on the timing of host threads.
     fn begin(&mut self, index: u64) -> bool {
         let number = self.blocks.number(index);
         if number > self.state.progress.faulted.load(Ordering::Relaxed) {
@@ -339,7 +342,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         faults.push((number, fault));
     }
 
-    /// Returns the next block to run: the block that has just started, otherwise the block that has waited longest.
+    /// Returns the next block to run: the block that has just started or, if no block has just started, the block that
+    /// has waited longest.
     fn choose(&mut self, began: bool, still: usize) -> Option<RunningCluster<'a, 'm, O>> {
         match self.state.config.schedule {
             Schedule::Fixed if began => self.begun.pop_back(),
@@ -351,15 +355,15 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
     }
 
-    /// Handles a state in which no block of this thread makes progress. If the same is true for all threads, starts the
-    /// last block or lets lanes continue without the rest of their warp. Returns whether no progress is possible
-    /// anymore. `waited` is the generation in which this thread started to wait, and whether the thread has reported
-    /// itself idle in that generation.
+    /// Handles a state in which no block of this host thread makes progress. If no block of any host thread makes
+    /// progress, starts the last block or lets lanes continue without the rest of their warp. Returns whether progress
+    /// is no longer possible. `waited` is the generation in which this thread started to wait, and whether the thread
+    /// has reported itself idle in that generation.
     fn wait(&mut self, waited: &mut Option<(u64, bool)>) -> bool {
         std::thread::yield_now();
         let mut idleness = self.blocks.idleness();
         match *waited {
-            // Earlier work of this thread may have changed something for the other threads.
+            // Earlier work of this thread may have changed something that blocks of the other threads wait for.
             None => {
                 idleness.record_activity();
                 *waited = Some((idleness.generation, false));
@@ -367,7 +371,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
             Some((generation, _)) if generation != idleness.generation => {
                 *waited = Some((idleness.generation, false));
             }
-            // All blocks of this thread had a turn in this generation.
+            // All blocks of this thread have had a turn in this generation.
             Some((generation, false)) => {
                 idleness.still += 1;
                 *waited = Some((generation, true));
@@ -395,7 +399,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         let first_not_begun = next_taken.min(self.blocks.first_not_taken());
         let waiting = self.blocks.resident.load(Ordering::Relaxed);
         let mut stuck = self.blocks.stuck.lock().expect("counting cannot panic");
-        // Host threads that give up later find fewer blocks.
+        // Host threads that give up later find fewer waiting blocks.
         let stuck = stuck.get_or_insert(Stuck { waiting, first_not_begun });
         stuck.first_not_begun = stuck.first_not_begun.min(first_not_begun);
         let first = self.begun.iter().min_by_key(|block| block.number);

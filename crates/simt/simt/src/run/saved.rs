@@ -1,4 +1,4 @@
-//! The state of a simulator before a launch, with which the launch can be undone.
+//! The state of a simulator before a launch, which is needed to undo the launch.
 
 use std::sync::atomic::Ordering;
 
@@ -54,7 +54,7 @@ impl Simulator {
         *self.printed.get_mut().expect("printing does not panic") = Printed::default();
     }
 
-    /// Restores the `printf` messages that a saved state has taken.
+    /// Restores the `printf` messages that the saved state has taken from the simulator.
     pub fn resume(&mut self, state: SavedState) {
         *self.printed.get_mut().expect("printing does not panic") = state.printed;
     }

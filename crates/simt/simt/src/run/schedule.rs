@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The order in which blocks, warps and diverged lanes are executed. A GPU might choose any of these orders: a kernel
-/// whose results differ between schedules has a race.
+/// The order in which blocks, warps and diverged lanes are executed. A GPU might choose any of these orders, so a
+/// kernel whose results differ between schedules has a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Schedule {
     /// Runs each block, each warp and each group of diverged lanes until it waits. Several blocks run at the same time
@@ -12,12 +12,12 @@ pub enum Schedule {
     #[default]
     Fixed,
     /// Alternates after each instruction between warps, between groups of diverged lanes, and between several blocks.
-    /// It uses one host thread and is deterministic.
+    /// This schedule uses one host thread and is deterministic.
     RoundRobin,
     /// Runs turns of random length in random order on one host thread, and completes asynchronous copies at random
     /// times. Blocks start in a random order within each group of [`SHUFFLED`] blocks, because a GPU does not guarantee
-    /// an order. Shared memory that no thread has written holds random bytes instead of zeros. The same seed produces
-    /// the same order and values.
+    /// an order. Shared memory that no thread has written contains random bytes instead of zeros. The same seed
+    /// produces the same order and values.
     ///
     /// [`SHUFFLED`]: Schedule::SHUFFLED
     Random(u64),
@@ -53,7 +53,7 @@ impl Schedule {
     /// The size of a group of successive blocks whose order is random under [`Schedule::Random`].
     pub const SHUFFLED: u64 = 64;
 
-    /// Returns the number of the block that starts as number `index` of `count`.
+    /// Returns the number of the block that is at position `index` in the starting order of `count` blocks.
     pub(super) fn block(self, index: u64, count: u64) -> u64 {
         // The last blocks do not fill a whole group, so they are divided into smaller groups.
         let mut group = Self::SHUFFLED;
@@ -70,7 +70,7 @@ impl Schedule {
         WarpOrder { schedule: self, order: Vec::new(), random }
     }
 
-    /// Returns the generator of the bytes in shared memory that no thread has written; `None` for zeros.
+    /// Returns the generator of the initial bytes of shared memory; `None` if they are zeros.
     pub(super) fn poison(self, block: u64) -> Option<fastrand::Rng> {
         self.random(!block)
     }
@@ -109,7 +109,7 @@ pub(super) struct WarpOrder {
 }
 
 impl WarpOrder {
-    /// Returns the warp that is executed at position `place` of a round, for a block of `warps` warps.
+    /// Returns the warp that runs at position `place` of a round, in a block of `warps` warps.
     #[inline]
     pub(super) fn warp(&mut self, place: usize, warps: usize) -> usize {
         if !matches!(self.schedule, Schedule::Random(_)) {
@@ -132,14 +132,13 @@ impl WarpOrder {
         }
     }
 
-    /// Returns whether an asynchronous operation completes now although no thread waits for it. `any` says whether an
-    /// operation is in flight.
+    /// Returns whether an asynchronous operation completes now although no thread waits for it. `any` returns whether
+    /// an operation is in flight.
     pub(super) fn asynchronous(&mut self, any: impl FnOnce() -> bool) -> bool {
         matches!(self.schedule, Schedule::Random(_)) && any() && self.random.u32(0..4) == 0
     }
 
-    /// Returns which of the `groups` groups of diverged lanes is executed next. The groups are in the order of their
-    /// last turns.
+    /// Returns which of the `groups` groups of diverged lanes runs next. The groups are ordered by their last turns.
     pub(super) fn group(&mut self, groups: usize) -> usize {
         match self.schedule {
             Schedule::Fixed | Schedule::RoundRobin => groups - 1,

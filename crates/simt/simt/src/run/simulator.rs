@@ -31,7 +31,7 @@ use crate::memory::texture::{Image, Object, TextureDescription, TextureError};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// The number of host threads. 0, the default, stands for one thread per core.
+    /// The number of host threads. The default, 0, stands for one thread per core.
     pub threads: usize,
     /// The number of warp instructions that a launch may execute. A launch that exceeds the limit, such as an endless
     /// loop, ends with [`FaultKind::Budget`](crate::FaultKind::Budget). 2^32 by default.
@@ -42,22 +42,23 @@ pub struct Config {
     /// The order in which blocks, warps and diverged lanes are executed.
     pub schedule: Schedule,
     /// The number of multiprocessors of the device, 132 by default, as on an H100. The number of blocks that run on a
-    /// multiprocessor at the same time depends on their threads and shared memory, with the limits of an H100.
+    /// multiprocessor at the same time depends on the blocks' threads and shared memory, and on the limits of an H100.
     pub multiprocessors: u32,
-    /// The number of blocks that run at the same time, and so may wait for each other. 0, the default, stands for the
-    /// number that fits on the [`multiprocessors`](Config::multiprocessors).
+    /// The number of blocks that run at the same time, and may therefore wait for each other. The default, 0, stands
+    /// for the number that fits on the [`multiprocessors`](Config::multiprocessors).
     pub resident_blocks: u64,
     /// The number of bytes that a thread may use for local memory and for registers saved by its calls. 2^19 by
     /// default, as on GPUs.
     pub max_local_bytes: u32,
-    /// The number of bytes of device memory that may be allocated at a time. It includes buffers and the variables of
-    /// loaded modules and of the running kernel. 64 GiB by default. The host allocates memory when it is first written.
-    /// Without a limit, a program could allocate more than the host has and fail in the middle of a launch.
+    /// The number of bytes of device memory that may be allocated at a time, 64 GiB by default. The limit covers
+    /// buffers, and the variables of loaded modules and of the running kernel. The host allocates memory only when the
+    /// memory is first written. Without a limit, a program could therefore allocate more memory than the host has, and
+    /// fail in the middle of a launch.
     pub max_memory_bytes: u64,
-    /// The size of the heap for `malloc` in kernels, shared by all launches. 8 MiB by default, as in CUDA.
+    /// The size in bytes of the heap for `malloc` in kernels, which all launches share. 8 MiB by default, as in CUDA.
     pub heap_bytes: u64,
-    /// The size of the buffer that kernels print to until [`Simulator::take_printed`] empties it. When the buffer is
-    /// full, the oldest messages are dropped. 1 MiB by default, as in CUDA.
+    /// The size in bytes of the buffer that kernels print to; [`Simulator::take_printed`] empties the buffer. When the
+    /// buffer is full, the oldest messages are dropped. 1 MiB by default, as in CUDA.
     pub printf_bytes: u64,
 }
 
@@ -78,15 +79,15 @@ impl Default for Config {
     }
 }
 
-/// A type that a buffer can hold: plain numbers, and arrays and structs of numbers, without padding.
+/// A type that a buffer can hold: a number, or an array or struct of numbers without padding.
 pub trait Element: Pod {}
 impl<T: Pod> Element for T {}
 
 /// Device memory of `len` elements.
 ///
 /// A buffer is a handle, as cheap to copy as an address. The memory belongs to the simulator that allocated it, and
-/// lives until [`Simulator::free`] or until the simulator is dropped; other simulators reject the handle. The memory of
-/// an [instance's variable](crate::Instance::variable) lives as long as the instance.
+/// lives until [`Simulator::free`] frees it or the simulator is dropped; other simulators reject the handle. The memory
+/// of an [instance's variable](crate::Instance::variable) lives as long as the instance.
 #[derive(Debug)]
 pub struct Buffer<T> {
     /// The number of the simulator that the buffer belongs to.
@@ -123,7 +124,7 @@ impl<T> Buffer<T> {
     }
 }
 
-/// A simulator with its device memory.
+/// A simulator and its device memory.
 ///
 /// ```
 /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
@@ -144,7 +145,7 @@ pub struct Simulator {
     pub(crate) global: GlobalMemory,
     /// The heap of `malloc` in kernels.
     pub(super) heap: Mutex<Heap>,
-    /// The number of instructions of all launches: the start of the next launch's clock.
+    /// The number of instructions that all launches have executed, which is the start of the next launch's clock.
     pub(super) clock: u64,
     pub(super) printed: Mutex<Printed>,
     /// The accesses that the last launch skipped.
@@ -189,7 +190,7 @@ impl Simulator {
         &self.global
     }
 
-    /// Returns the device memory, for changes between launches.
+    /// Returns the device memory mutably, for changes between launches.
     pub fn memory_mut(&mut self) -> &mut GlobalMemory {
         &mut self.global
     }
@@ -199,13 +200,13 @@ impl Simulator {
         &self.config
     }
 
-    /// Returns the configuration, for changes between launches. The number of threads is fixed at creation, and the
-    /// size of the heap is fixed by the first launch that uses it.
+    /// Returns the configuration mutably, for changes between launches. The number of threads is fixed at creation, and
+    /// the size of the heap is fixed by the first launch that uses it.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
 
-    /// Takes the accesses that the last launch skipped, if its observer requested that
+    /// Takes the accesses that the last launch skipped, if its observer requested skipping
     /// ([`Requests::SKIPS`](crate::observe::Requests::SKIPS)).
     pub fn take_skipped(&mut self) -> SkippedFaults {
         std::mem::take(&mut self.skipped)
@@ -216,7 +217,7 @@ impl Simulator {
         self.heap.get_mut().expect("the heap does not panic").base.is_some()
     }
 
-    /// Frees the heap, with everything that kernels have allocated and not freed.
+    /// Frees the heap, including everything that kernels have allocated and not freed.
     pub fn free_heap(&mut self) {
         let heap = std::mem::take(self.heap.get_mut().expect("the heap does not panic"));
         if let Some(base) = heap.base {
@@ -235,8 +236,8 @@ impl Simulator {
         self.heap.lock().expect("the heap does not panic").in_use()
     }
 
-    /// Takes the messages that kernels have printed with `printf` since the last call, ordered by block number. If they
-    /// exceed [`Config::printf_bytes`], only the last messages are kept.
+    /// Takes the messages that kernels have printed with `printf` since the last call, ordered by block number. If the
+    /// messages exceed [`Config::printf_bytes`], only the last messages are returned.
     ///
     /// After a fault, the messages of blocks after the faulting block are dropped.
     pub fn take_printed(&mut self) -> Vec<u8> {
@@ -317,7 +318,7 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// Returns [`MemoryError::TooLong`] if the buffer is shorter than `data`; then nothing is written. Returns
+    /// Returns [`MemoryError::TooLong`] if the buffer is shorter than `data`; nothing is written in this case. Returns
     /// [`MemoryError::Freed`] if the buffer was freed, and [`MemoryError::Foreign`] if another simulator allocated it.
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
         let address = self.checked_address(buffer)?;
@@ -382,7 +383,7 @@ impl Simulator {
         }
     }
 
-    /// Creates a texture from memory of this simulator, and returns its handle: the kernel's argument for a
+    /// Creates a texture from memory of this simulator, and returns its handle, which is the kernel's argument for a
     /// `cudaTextureObject_t`. Each fetch reads the current contents of the memory.
     ///
     /// ```
@@ -399,12 +400,12 @@ impl Simulator {
     ///
     /// # Errors
     /// Returns an error when the format does not exist or the image is not inside one allocation. Also returns an error
-    /// when the format cannot be read in the described way.
+    /// when the format cannot be read as described.
     pub fn texture(&mut self, description: TextureDescription) -> Result<u64, TextureError> {
         self.global.create_object(Object::Texture(description))
     }
 
-    /// Creates a surface from memory of this simulator, and returns its handle: the kernel's argument for a
+    /// Creates a surface from memory of this simulator, and returns its handle, which is the kernel's argument for a
     /// `cudaSurfaceObject_t`.
     ///
     /// # Errors

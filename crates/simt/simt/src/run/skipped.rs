@@ -10,12 +10,12 @@ use crate::observe::{Site, WarpId};
 use crate::regs::LANES;
 use crate::run::fault::{Fault, FaultKind};
 
-/// The number of distinct skipped accesses that are recorded. Further accesses are only counted.
+/// The maximum number of distinct skipped accesses that are recorded. Further accesses are only counted.
 const KEPT: usize = 256;
 /// The accesses that a finished launch has skipped.
 #[derive(Debug, Default)]
 pub struct SkippedFaults {
-    /// The fault of each distinct access, and the number of lanes.
+    /// The fault of each distinct access, and the number of lanes that made the access.
     pub faults: Vec<(Fault, u64)>,
     /// Whether the launch ended because it reached the limit of skipped accesses.
     pub is_full: bool,
@@ -29,7 +29,8 @@ type Key = (Site, Vec<Site>, Discriminant<AccessProblem>);
 /// The accesses that a running launch has skipped.
 #[derive(Debug, Default)]
 pub(super) struct Skipped {
-    /// For each distinct access: the number of the block, the fault of the first lane, and the number of lanes.
+    /// For each distinct access: the number of the block, the fault of the first lane, and the number of lanes that
+    /// made the access.
     found: Vec<(u64, BlockFault, u64)>,
     known: HashMap<Key, usize>,
     lanes: u64,
@@ -37,8 +38,8 @@ pub(super) struct Skipped {
 }
 
 impl SkippedFaults {
-    /// The largest number of lane accesses that a launch skips. The launch ends at the next one, because a loop may be
-    /// waiting for the effect of a skipped access.
+    /// The largest number of lane accesses that a launch skips. The launch ends at the next invalid access, because a
+    /// loop may be waiting for the effect of a skipped access.
     pub const MOST: u64 = 1 << 20;
 }
 
@@ -74,7 +75,7 @@ impl Skipped {
         Ok(())
     }
 
-    /// Converts the faults to text, with the place of each fault.
+    /// Converts each recorded fault with `describe`, which adds the fault's position.
     pub(super) fn described(self, describe: impl Fn(u64, BlockFault) -> Fault) -> SkippedFaults {
         let Self { found, lanes, left_out, .. } = self;
         let faults = found.into_iter().map(|(block, fault, lanes)| (describe(block, fault), lanes)).collect();

@@ -22,7 +22,7 @@ pub(super) struct LaunchState<'a> {
     pub(super) module: &'a Text,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
-    /// The cluster size in blocks; 1 in each direction unless the launch or the kernel specifies another size.
+    /// The cluster size in blocks; 1 in each dimension unless the launch or the kernel specifies another size.
     pub(super) cluster: [u32; 3],
     pub(super) explicit_cluster: bool,
     pub(super) dynamic_shared: u32,
@@ -46,18 +46,18 @@ pub(super) struct LaunchState<'a> {
     pub(super) skipped: Mutex<Skipped>,
 }
 
-/// The state that host threads exchange while they run. It is in separate cache lines, because the rest of the launch
-/// state is read for every instruction.
+/// The state that host threads exchange while they run. This state is in separate cache lines, because the rest of the
+/// launch state is read for every instruction.
 #[repr(align(128))]
 pub(super) struct Exchange {
-    /// Instructions executed by all blocks together.
+    /// The number of instructions that all blocks together have executed.
     pub(super) instructions: AtomicU64,
-    /// The lowest number of a cluster that faulted.
+    /// The lowest number of any cluster that has faulted.
     pub(super) faulted: AtomicU64,
-    /// Whether any warp was found to repeat itself until another warp changes what it reads.
+    /// Whether any warp was found to repeat itself, which it does until another warp changes memory that it reads.
     pub(super) repeats: AtomicBool,
     /// Whether all started blocks were waiting at some point. If so, lanes at a reconvergence point continue without
-    /// the rest of their warp, because the rest may wait for them.
+    /// the rest of their warp, because the rest may wait for these lanes.
     pub(super) separates: AtomicBool,
 }
 
@@ -151,7 +151,7 @@ impl LaunchState<'_> {
         self.cluster.iter().product()
     }
 
-    /// Returns the number of clusters of the grid in each direction.
+    /// Returns the number of clusters of the grid in each dimension.
     pub(super) fn clusters(&self) -> [u32; 3] {
         std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis])
     }

@@ -19,16 +19,16 @@ pub(super) use repeats::Varying;
 use waits::Meeting;
 pub(super) use waits::Waiting;
 
-/// The reason that a warp has paused.
+/// The reason why a warp has paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     /// All threads of the warp have ended.
     Ended,
     /// The warp's turn is over.
     Yielded,
-    /// Lanes have arrived at a barrier; see [`WarpState::arrivals`].
+    /// Lanes of the warp have arrived at a barrier; see [`WarpState::arrivals`].
     Barrier,
-    /// All lanes of the warp wait, for a barrier or for each other.
+    /// All lanes of the warp wait for a barrier or for each other.
     Blocked,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Arrival {
     /// The number of threads that the barrier counts for this arrival.
     pub(super) threads: u32,
     pub(super) lanes: u32,
-    /// Whether the lanes wait: `bar.arrive` does not.
+    /// Whether the lanes wait at the barrier: false for `bar.arrive`.
     pub(super) waits: bool,
     pub(super) votes: Option<Votes>,
 }
@@ -56,7 +56,7 @@ pub(super) struct Votes {
 /// What the lanes of a reconvergence stack entry wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// The lanes do not wait and can be executed.
+    /// The lanes do not wait and can continue.
     Nothing,
     /// The other lanes in the `membermask` of the instruction at `pc`.
     Lanes,
@@ -69,15 +69,15 @@ enum Wait {
 
 /// An entry of the reconvergence stack: a group of lanes that run together, and their position.
 ///
-/// The lanes of an entry that are not in an entry above it are at the entry's `pc`. If all lanes of an entry are at its
-/// `pc`, the entry can be executed. Such entries may be in any order, and the entry that is executed is moved to the
-/// top. If only some lanes are at the `pc`, these lanes have arrived at the point where they reconverge with the lanes
-/// of entries above.
+/// The lanes of an entry that are not also in a higher entry are at the entry's `pc`. If all lanes of an entry are at
+/// its `pc`, the entry can be executed. Such entries may be in any order, and the entry that is executed is moved to
+/// the top. If only some lanes of an entry are at its `pc`, these lanes have arrived at the point where they reconverge
+/// with lanes of higher entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StackEntry {
     pc: u32,
     mask: u32,
-    /// The address where these lanes stop and wait for the lanes of the entries below.
+    /// The program counter at which these lanes stop and wait for the lanes of the lower entries.
     reconvergence_pc: u32,
     /// The index of the frame in [`WarpState::frames`].
     frame: u32,
@@ -138,13 +138,13 @@ pub(super) struct WarpState {
     /// Whether some lanes continued past their reconvergence point without the rest of the warp and may not have
     /// rejoined it.
     is_separated: bool,
-    /// Groups of lanes that have met and are not yet reported to an observer.
+    /// Groups of lanes that have met but have not yet been reported to an observer.
     met: Vec<Meeting>,
     /// The addresses and sizes of the blocks that `malloc` returned to lanes since the last report to an observer.
     allocated: Vec<(u64, u64)>,
-    /// The last call or return of lanes, if it is not yet reported to an observer.
+    /// The last call or return of lanes, if it has not yet been reported to an observer.
     changed: Option<FrameChange>,
-    /// The place where threads ended last, and the first of their lanes.
+    /// The instruction at which threads of the warp ended most recently, and the lowest lane that ended there.
     ended_at: Option<(Site, u32)>,
     pub(super) pace: Pace,
 }
@@ -192,7 +192,7 @@ impl WarpState {
     }
 
     /// Starts the warp in the cluster and the block with these coordinates. Returns `false` if there is no local memory
-    /// for it.
+    /// for the warp.
     pub(super) fn begin(&mut self, launch: &LaunchState<'_>, cluster: [u32; 3], block: [u32; 3]) -> bool {
         (self.cluster, self.block) = (cluster, block);
         (self.cluster_arrived, self.cluster_over) = (0, 0);
@@ -211,12 +211,12 @@ impl WarpState {
         !self.ended
     }
 
-    /// Returns the place of the current instruction of an entry.
+    /// Returns the position of an entry's current instruction.
     fn site_of(&self, entry: &StackEntry) -> Site {
         Site { function: self.frames[entry.frame as usize].function, pc: entry.pc }
     }
 
-    /// Returns the place of the warp's current instruction.
+    /// Returns the position of the warp's current instruction.
     pub(super) fn site(&self) -> Site {
         let start = Site { function: 0, pc: 0 };
         self.stack.last().map_or(start, |entry| self.site_of(entry))

@@ -14,8 +14,8 @@ pub struct BankWord {
     pub lanes: u32,
 }
 
-/// Returns the words of each wavefront in order. `only_counts` says whether the access is an atomic that only counts.
-/// The order in which a bank serves its words is not known; here it is the order of the lanes.
+/// Returns the words of each wavefront in order. `only_counts` states whether the access is an atomic that only counts.
+/// The hardware's order within a bank is not known; here, each bank serves its words in lane order.
 pub(crate) fn wavefronts(access: &Access<'_>, only_counts: bool) -> Vec<Vec<BankWord>> {
     let (bytes, mask, addresses) = (access.bytes, access.mask, access.addresses);
     let is_atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);

@@ -9,8 +9,8 @@ use std::arch::x86_64::{
 use super::{Pattern, Steps, Vectors};
 use crate::regs::{HALF, LANES, Lanes64};
 
-/// A proof that the CPU has AVX2. Only functions compiled for AVX2 can create it without `unsafe`, and `host_simd.rs`
-/// calls these functions only after `is_x86_feature_detected!`.
+/// A proof that the CPU supports AVX2. Only functions compiled for AVX2 can create the proof without `unsafe`, and
+/// `host_simd.rs` calls these functions only after `is_x86_feature_detected!`.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(());
 
@@ -22,13 +22,13 @@ impl Avx2 {
     }
 }
 
-/// Generates the trait's methods. Each calls the function of the same name, which is compiled for AVX2.
+/// Generates the trait's methods. Each method calls the function of the same name, which is compiled for AVX2.
 macro_rules! vectors {
     ($(fn $name:ident($($arg:ident: $ty:ty),+) -> $result:ty;)*) => {
         impl Vectors for Avx2 {$(
             #[inline(always)]
             fn $name(self, $($arg: $ty),+) -> $result {
-                // SAFETY: `self` was created by `Avx2::new`, which needs AVX2, so the CPU has AVX2.
+                // SAFETY: `self` was created by `Avx2::new`, which can be called only if the CPU supports AVX2.
                 unsafe { $name($($arg),+) }
             }
         )*}

@@ -62,9 +62,9 @@ impl Runner for System {
 pub struct Ncu<'a> {
     /// The path of `ncu`.
     pub program: PathBuf,
-    /// The path of the program to profile, which is this one.
+    /// The path of the program to profile, which is this program.
     pub profiled: PathBuf,
-    /// The GPU's name, for errors.
+    /// The GPU's name, for error messages.
     pub device: String,
     /// The runner that starts `ncu`.
     pub runner: &'a dyn Runner,
@@ -190,8 +190,8 @@ impl Ncu<'_> {
     }
 }
 
-/// Returns the arguments with which `ncu` runs `profiled` with `program_args` and collects these metrics of launches of
-/// these entries.
+/// Returns the arguments with which `ncu` runs `profiled` with `program_args` and collects these metrics for launches
+/// of these entries.
 fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, program_args: &[OsString]) -> Vec<OsString> {
     let metrics: Vec<&str> = metrics.iter().map(|name| name.as_str()).collect();
     let fixed = "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name";
@@ -229,7 +229,7 @@ fn said(output: &ProgramOutput) -> String {
     }
 }
 
-/// Returns the metrics that `ncu` reports as not found. It names them in regular expressions, some of them with all
+/// Returns the metrics that `ncu` reports as not found. `ncu` names these metrics in regular expressions, some with all
 /// possible suffixes of the name.
 fn unknown_metrics<'a>(output: &ProgramOutput, metrics: &BTreeSet<&'a String>) -> BTreeSet<&'a String> {
     let both = format!("{}\n{}", output.out, output.err).replace('\\', "");

@@ -2,8 +2,8 @@
 //!
 //! The table follows messages of `ncu`, which start with `==`, and the output of the profiled program. The table has a
 //! row for each launch, below a header and a row of units. Numbers have commas between thousands. The table also has
-//! columns that `ncu` always collects, such as the launch's geometry and some hundred attributes of the device. Many of
-//! their values are words; these columns are skipped.
+//! columns that `ncu` always collects, such as the launch's geometry and about a hundred attributes of the device.
+//! These columns are skipped, because the values in many of them are words.
 
 use csv::StringRecord;
 
@@ -20,7 +20,7 @@ pub struct ProfiledLaunch {
     pub without: Vec<String>,
 }
 
-/// The column with the number of a launch. It comes first, so it identifies the header.
+/// The column with the number of a launch. This column comes first, so it identifies the header.
 const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
 
@@ -110,7 +110,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// Returns the factor from a unit to the base unit of its kind: bytes, bytes per second or nanoseconds. The arguments
-/// include `--print-units base`, but versions differ in their base units. For any other unit, the factor is 1.
+/// of `ncu` include `--print-units base`, but versions differ in their base units. For any other unit, the factor is 1.
 fn scale(unit: &str) -> Option<f64> {
     let lower = unit.to_ascii_lowercase();
     let (unit, per) = lower.split_once('/').unwrap_or((&lower, ""));

@@ -13,7 +13,8 @@ use engine::DeviceProperties;
 use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
-/// Rows of utilizations: the changes to another row, the bounding resource, and the optimization that helps.
+/// Rows of utilizations. Each row lists its differences from another row, the bounding resource, and the optimization
+/// that helps.
 macro_rules! rows {
     ($($base:ident, $($field:ident $share:literal),+ => $bound:ident $($helps:ident)?;)+) => {[$((
         Utilization { $($field: Some($share),)+ ..$base },
@@ -164,7 +165,8 @@ fn every_field_is_computed_from_counters_that_are_collected() {
     let mut names: Vec<String> = utilization::metrics().into_iter().collect();
     let numbers = ones(&names);
     let all = Utilization::from_ncu(&numbers, 64);
-    // One of two sectors' hundredths, two sectors for 64 bytes, two conflicts in three wavefronts.
+    // Each counter is 1: 1 % of the bytes are used, two sectors move 64 bytes, and two of three wavefronts are
+    // conflicts.
     let expected = Utilization {
         used: Some(0.01),
         moved: Some(1.0),

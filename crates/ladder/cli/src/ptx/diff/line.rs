@@ -137,7 +137,7 @@ pub(super) struct Names<'a> {
     right: HashMap<Name<'a>, usize>,
     /// The numbers of the left function's names that a name of the right function already shares.
     taken: HashSet<(&'a str, usize)>,
-    /// The highest number of each kind.
+    /// For each kind, the highest number that a name has.
     last: HashMap<&'a str, usize>,
 }
 

@@ -10,7 +10,7 @@ use profile::dram::{Bus, DramAddress, Load, Map, Matrix, Moment, Tiles};
 
 /// The maximum number of elements that are listed one by one.
 const NAMED: u64 = 4;
-/// The number of a product's blocks whose loads are drawn.
+/// The number of blocks of a product whose loads are drawn.
 const BLOCKS: usize = 4;
 
 /// Draws the elements in their channels and banks. Each line of a cell is a burst.
@@ -180,7 +180,7 @@ fn named(elements: Range<u64>) -> String {
     each(elements, |element| format!("M[{element}]"))
 }
 
-/// Formats all of a few numbers, or only the first and the last of many.
+/// Formats every number of a short range, or only the first and the last number of a long range.
 fn each(numbers: Range<u64>, text: impl Fn(u64) -> String) -> String {
     match numbers.end - numbers.start <= NAMED {
         true => join(numbers, " ", text),

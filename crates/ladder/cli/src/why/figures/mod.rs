@@ -80,7 +80,7 @@ pub(super) fn show(
     Ok(code)
 }
 
-/// Draws the figures of these kinds of a launch and writes them to the file of `--svg`.
+/// Draws the figures of these kinds for a launch and writes them to the file that `--svg` names.
 ///
 /// # Errors
 /// Returns [`Error::Request`] with the available kinds when there is no such figure, and [`Error::Analysis`] when the

@@ -36,7 +36,7 @@ pub(super) fn of_launch(
     Ok(text::details(&report, style))
 }
 
-/// The blocks that the launch of a file's kernel is compared with.
+/// The block sizes with which the launch of a file's kernel is compared.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
@@ -46,7 +46,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         (None, Some(on)) => Some(Description::open(on).map_err(analysis::Error::from)?.arch),
         (arch, _) => arch.clone(),
     };
-    // The occupancy on another architecture does not need the GPU.
+    // Computing the occupancy on another architecture does not require the GPU.
     let mut device = match (&named, args.timing.device) {
         (Some(_), Choice::Auto | Choice::Sim) => None,
         (None, choice) | (Some(_), choice @ Choice::Gpu) => Some((env.open)(choice)?),

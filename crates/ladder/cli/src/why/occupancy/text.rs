@@ -46,7 +46,7 @@ pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> T
 }
 
 /// Returns a table that starts with these columns and ends with the columns of [`ends`]. With `of_entries`, the columns
-/// of an entry's resources are between them.
+/// of an entry's resources are between these two groups.
 fn table(first: impl IntoIterator<Item = Column>, of_entries: bool) -> Table {
     let resources = ["regs", "shared"].into_iter().filter(|_| of_entries);
     let ends = [

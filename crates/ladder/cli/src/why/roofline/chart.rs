@@ -73,7 +73,7 @@ impl Chart {
             let begin = x.first().max(y.first() / roof.per_second);
             let end = top_roof / roof.per_second;
             let [from, to] = [begin, end].map(|intensity| place(x.at(intensity), y.at(intensity * roof.per_second)));
-            // Stagger the labels along the lines, so that close roofs do not overlap them.
+            // Stagger the labels along the lines, so that roofs that are close together do not overlap the labels.
             let share = 0.12 + 0.16 * number as f64;
             // The label of the first roof goes below its line, where there is no other roof.
             let apart = if number == 0 { 15.0 } else { -6.0 };

@@ -49,7 +49,7 @@ pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
         let memory = found.memory.iter().position(|roof| roof.name == level.name).unwrap_or(0);
         let column = (place * (columns - 1) as f64).round() as usize;
         let bold = if style.terminal { color(memory).bold() } else { Style::new() };
-        // If another rung's letter is already at this position, put the letter to the right of it.
+        // If another rung's letter is already at this position, put this rung's letter to its right.
         let line = &mut cells[line_of(point.per_second)];
         let is_free = |column: &usize| !line[*column].0.is_alphabetic();
         let column = (column.min(columns - 1)..columns).find(is_free).unwrap_or(columns - 1);

@@ -52,7 +52,8 @@ pub(in crate::device) struct State {
     pub(in crate::device) most_instructions: Option<u64>,
     /// The time limit of a launch.
     pub(super) time_limit: Duration,
-    /// A function that is called while the host waits for work. It returns a reason if the work is to be abandoned.
+    /// A function that is called while the host waits for work. The function returns a reason if the host should
+    /// abandon the work.
     pub(super) watch: Option<Watch>,
     /// The time at which the host abandoned work that might still be running.
     pub(super) given_up: Option<Instant>,

@@ -10,9 +10,9 @@ use simt::alu::{int, logic};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) sources: Sources,
-    /// Whether the value may come from anywhere.
+    /// Whether the value may come from any source.
     pub(super) unknown: bool,
-    /// Whether the value may be part of an address, or a 32-bit address, that comes from anywhere.
+    /// Whether the value may be a part of an address, or a 32-bit address, from any source.
     pub(super) partial: bool,
 }
 

@@ -1,5 +1,5 @@
-// Reads limits and cases. For each case, prints the number of blocks and the limiting factors by NVIDIA's calculator,
-// then the carveout for each KiB of shared memory. nvidia.rs compiles this program.
+// Reads limits and cases. For each case, prints the number of blocks and the limiting factors that NVIDIA's calculator
+// returns, followed by the carveout for each KiB of shared memory. nvidia.rs compiles this program.
 #include <climits>
 #include <cstdio>
 #include "cuda_occupancy.h"

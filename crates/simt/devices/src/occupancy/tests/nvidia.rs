@@ -8,7 +8,7 @@ use toolkit::Tool;
 
 use super::super::{Block, Limiter, Limits, Usage, of};
 
-/// Reports a missing tool, which is an error only in CI. There, `cargo xtask setup --nvidia` runs first.
+/// Reports a missing tool. This is an error only in CI, where `cargo xtask setup --nvidia` runs first.
 fn missing(what: &str) {
     assert!(std::env::var_os("CI").is_none(), "{what}");
     eprintln!("not tested: {what}");

@@ -25,8 +25,8 @@ pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> 
     Ok(true)
 }
 
-/// Makes a stream wait for an event if either is captured, and returns whether that is the case. An external event
-/// becomes a node.
+/// Makes a stream wait for an event if the stream is captured or the event was recorded in a capture. Returns whether
+/// that is the case. An external event becomes a node.
 pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) -> Result<bool> {
     let marked = event.capture.load(Ordering::Relaxed);
     if marked == 0 {

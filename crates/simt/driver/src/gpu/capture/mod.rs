@@ -198,7 +198,7 @@ fn extend(dependencies: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dep
     }
 }
 
-/// Begins a capture into a new graph, or into a graph of the program after some of its nodes.
+/// Begins a capture into a new graph, or into the program's graph after some of that graph's nodes.
 pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Vec<Dependency>)>) -> Result<()> {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     if mode > RELAXED {

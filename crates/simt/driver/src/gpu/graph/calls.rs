@@ -77,7 +77,7 @@ impl Edges {
     }
 }
 
-/// Adds or removes edges. If one change fails, no edge changes.
+/// Adds or removes edges. If one change fails, all edges remain unchanged.
 fn change(
     graph: Handle,
     from: In<Handle>,

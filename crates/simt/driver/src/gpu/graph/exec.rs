@@ -179,7 +179,7 @@ fn expand(graph: &Graph, pieces: &mut Vec<Piece>, predecessors: &[usize]) -> Vec
     inner.leaves().iter().filter_map(|leaf| ends.get(leaf)).flatten().copied().collect()
 }
 
-/// Replaces several predecessors with one empty operation that comes after them.
+/// Replaces several predecessors with one empty operation that follows all of them.
 fn join(pieces: &mut Vec<Piece>, dependencies: Vec<usize>) -> Vec<usize> {
     if dependencies.len() <= 1 {
         return dependencies;

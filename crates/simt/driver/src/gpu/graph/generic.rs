@@ -1,4 +1,4 @@
-//! The parameters of nodes of all types in one struct.
+//! One struct for the parameters of nodes of all types.
 
 use super::kernel::KernelParams2;
 use super::memory::AllocateParams;

@@ -69,7 +69,7 @@ impl AllocateParams {
     }
 }
 
-/// Creates a node that frees memory which a graph allocated. Returns `CUDA_ERROR_INVALID_VALUE` for other memory, for
+/// Creates a node that frees memory that a graph allocated. Returns `CUDA_ERROR_INVALID_VALUE` for other memory, for
 /// memory that `graph` already frees, and for memory that `graph` allocates if `graph` was ever instantiated.
 pub(crate) fn free_node(graph: &Graph, address: u64) -> Result<Node> {
     let is_known = graph_memory::is_known(address)?;

@@ -297,8 +297,8 @@ impl Inner {
         self.nodes.keys().filter(|node| !inner.contains(node)).copied().collect()
     }
 
-    /// Returns the nodes in topological order. Of several possible nodes, the one that was added first comes first.
-    /// Returns a node of a cycle as the error if there is a cycle.
+    /// Returns the nodes in topological order. If several nodes could come next, the node that was added first comes
+    /// next. Returns a node of a cycle as the error if there is a cycle.
     pub(crate) fn order(&self) -> std::result::Result<Vec<Handle>, Handle> {
         let mut missing: BTreeMap<Handle, usize> =
             self.nodes.iter().map(|(handle, node)| (*handle, node.dependencies.len())).collect();

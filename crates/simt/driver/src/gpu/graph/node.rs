@@ -69,14 +69,14 @@ pub(crate) struct Node {
     /// The parameters that were passed to the program by address. The program may read this memory until it changes the
     /// node.
     pub(crate) shown: Vec<Box<[u64]>>,
-    /// The program's description of the node's copy, if the program provided one.
+    /// The program's description of the operation of a copy node, if the program provided one.
     pub(crate) copied: Option<Memcpy3d>,
     /// Whether the program passed the kernel's arguments in one buffer.
     pub(crate) has_buffer: bool,
 }
 
 impl Node {
-    /// Creates a node with only its work.
+    /// Creates a node that has work but no other properties.
     pub(crate) fn new(work: Work) -> Self {
         let (dependencies, shown, attributes) = Default::default();
         Self { work, dependencies, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }
@@ -110,7 +110,7 @@ impl Node {
         self.work.kind()
     }
 
-    /// Replaces the work with that of another node of the same type. Values that were set as attributes stay.
+    /// Replaces the work with that of another node of the same type. Attributes that the program set remain.
     pub(crate) fn set(&mut self, mut other: Self) -> Result<()> {
         if other.kind() != self.kind() {
             return Err(Error::new(Code::INVALID_VALUE, "the node has another type"));

@@ -36,7 +36,7 @@ struct Change {
     from: Node,
 }
 
-/// Returns for each side of a copy whether kernels can access its memory.
+/// Returns, for each side of a copy, whether kernels can access the memory of that side.
 fn spaces(copy: &Copy) -> [bool; 2] {
     [copy.from, copy.to].map(|Side { address, .. }| ranges::range_of(address).is_some())
 }

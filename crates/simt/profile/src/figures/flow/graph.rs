@@ -10,7 +10,7 @@ pub(super) const UNTOUCHED: Id = 0;
 /// Data that does not depend on any element of a buffer.
 pub(super) const PLAIN: Id = 1;
 
-/// The maximum number of values that are kept. Each value takes 40 bytes.
+/// The maximum number of values that are recorded. Each value takes 40 bytes.
 const MOST: usize = 1 << 22;
 
 /// A value that depends on elements of the problem's buffers.
@@ -20,15 +20,15 @@ pub struct Value {
     pub kind: Kind,
     /// The number of barriers that the block had passed when the value was created.
     pub phase: u32,
-    /// The length of the longest chain of operations since the last barrier that the value depends on.
+    /// The length of the longest chain of operations that the value depends on, counted from the last barrier.
     pub depth: u32,
-    /// The thread that computed or loaded the value first.
+    /// The first thread that computed or loaded the value.
     pub thread: u32,
     /// The instruction.
     pub site: Site,
-    /// The number of elements in the value; repeated elements count repeatedly.
+    /// The number of elements in the value. An element that occurs several times counts each time.
     pub elements: u64,
-    /// The address where the value was stored first.
+    /// The first address where the value was stored.
     pub stored: Option<MemoryAddress>,
     /// The index of the first operand.
     first: u32,
@@ -37,7 +37,7 @@ pub struct Value {
 /// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The value was loaded from a buffer; the number of a [`Loaded`].
+    /// The value was loaded from a buffer. The field is the number of a [`Loaded`].
     Loaded(u32),
     /// The value was computed from this number of operands.
     Combined(u32),
@@ -97,7 +97,7 @@ pub(super) struct Producer {
 }
 
 impl Graph {
-    /// Returns the share of the values that were kept.
+    /// Returns the share of the values that were recorded.
     pub fn kept(&self) -> f64 {
         let kept = self.values.len().max(1) as f64;
         kept / (kept + self.left_out as f64)
@@ -175,7 +175,7 @@ impl Graph {
         }
     }
 
-    /// Combines the operands of an instruction: a single value stays the same value, several values become a new one.
+    /// Combines the operands of an instruction: a single value stays the same, and several values become a new value.
     pub(super) fn combine(&mut self, operands: &[Id], maker: Producer, joins: bool) -> Id {
         let (mut distinct, mut count) = ([PLAIN; 4], 0);
         let mut many = Vec::new();

@@ -55,7 +55,7 @@ impl Flow {
         }
     }
 
-    /// Records the values that lanes bring to an exchange.
+    /// Records the values that lanes provide for an exchange.
     pub(super) fn gives(&mut self, step: &Step<'_>, op: &Warp) {
         let warp = &mut self.warps[self.at];
         let ids = |reg| warp.registers.get(reg).ids;

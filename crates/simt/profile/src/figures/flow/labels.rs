@@ -42,7 +42,7 @@ impl Registers {
         self.frame = self.frames[lanes.trailing_zeros() as usize % 32];
     }
 
-    /// Returns the file of a register and its number there; `None` for a predicate.
+    /// Returns a register's file and its number in that file; `None` for a predicate.
     fn place(&self, reg: Reg) -> Option<(usize, usize)> {
         match reg {
             Reg::R32(reg) => Some((0, (self.frame[0] + reg.0) as usize)),
@@ -65,7 +65,7 @@ impl Registers {
         simt::regs::lanes(lanes).for_each(|lane| file[number].set(lane, ids[lane]));
     }
 
-    /// Returns the lanes whose predicate depends on values.
+    /// Returns the lanes in which a predicate depends on values.
     pub(super) fn depends(&self, reg: Reg) -> u32 {
         match reg {
             Reg::Pred(pred) => self.predicates.get((self.frame[2] + pred.0) as usize).copied().unwrap_or(0),
@@ -73,7 +73,7 @@ impl Registers {
         }
     }
 
-    /// Sets which of `lanes` have a predicate that depends on values: the lanes in `depending`.
+    /// Records that, among `lanes`, a predicate depends on values only in the lanes of `depending`.
     pub(super) fn set_depends(&mut self, reg: Reg, lanes: u32, depending: u32) {
         let Reg::Pred(pred) = reg else { return };
         let number = (self.frame[2] + pred.0) as usize;

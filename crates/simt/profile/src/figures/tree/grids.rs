@@ -60,7 +60,7 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
             }
         }
     }
-    // The values before the first round and after each round: sums until they are used, elements just before their use.
+    // The values before the first round and after each round. Sums appear until their use, elements just before it.
     let mut values_by_row: Vec<Vec<Id>> = vec![Vec::new(); rounds.len() + 1];
     for (number, round) in rounds.iter().enumerate() {
         for addition in &round.additions {
@@ -148,7 +148,7 @@ fn picture(graph: &Graph, tree: &Tree, first: usize) -> Grid {
 }
 
 /// Returns a row for each round. Consecutive rounds that look alike share a row. If there are too many rows, only the
-/// first and last rows are kept.
+/// first and last rows are shown.
 fn by_round(tree: &Tree, cells: impl Fn(&Round) -> Vec<Cell>) -> (Vec<FigureRow>, &'static str) {
     let numbered_rounds: Vec<(usize, Vec<Cell>)> = (1..).zip(tree.rounds.iter().map(cells)).collect();
     let alike = numbered_rounds.chunk_by(|a, b| a.1 == b.1).filter_map(|rounds| {

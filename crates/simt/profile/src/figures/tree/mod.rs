@@ -1,7 +1,7 @@
 //! The additions of a reduction, round by round.
 //!
-//! The tree belongs to one result: of all values that the block stores to a buffer, the value with the most elements. A
-//! round is a step of the longest chain of operations between two barriers. All operations of a round could run at
+//! The tree belongs to one result: the value with the most elements among all values that the block stores to a buffer.
+//! A round is a step of the longest chain of operations between two barriers. All operations of a round could run at
 //! once.
 
 mod grids;
@@ -191,7 +191,7 @@ fn rounds(graph: &Graph, result: Id, operation: impl Fn(Site) -> String) -> Vec<
         let addition = Addition { value: id, thread: value.thread, site: value.site, operation, terms };
         by_round.entry((value.phase, value.depth)).or_default().push(addition);
     }
-    // All operations of these rounds, even if the result does not need them.
+    // Include all operations of these rounds, even operations that the result does not need.
     let mut lanes: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
     for (_, value) in graph.values().filter(|(_, value)| matches!(value.kind, Kind::Combined(_))) {
         if by_round.contains_key(&(value.phase, value.depth)) {

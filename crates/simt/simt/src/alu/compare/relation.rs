@@ -1,7 +1,7 @@
 //! Comparisons that return masks of lanes.
 //!
-//! The comparisons in this module form the minimal set: every other comparison is one of them with swapped operands, an
-//! inverted result, or both.
+//! The comparisons in this module form a minimal set: every comparison that is not in the module is one of them with
+//! swapped operands, an inverted result, or both.
 
 use crate::alu::float::flush32;
 use crate::alu::lanes::{RegisterNumbers, Word, lanes_where};
@@ -34,7 +34,7 @@ pub enum Test {
     Bf16x2(Relation),
 }
 
-/// Relations of floating-point numbers. None of them holds if an operand is NaN.
+/// Relations of floating-point numbers. If an operand is NaN, every relation is false.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the variants are relations")]
 pub enum Relation {
@@ -47,8 +47,8 @@ pub enum Relation {
 }
 
 impl Test {
-    /// Returns the lanes in which the test holds; for pairs of halves, also the lanes in which it holds for the upper
-    /// halves.
+    /// Returns the lanes in which the test is true. For pairs of halves, returns the lanes for the lower and for the
+    /// upper halves.
     #[inline(always)]
     pub(super) fn masks(self, r: &RegisterNumbers, regs: &Regs<'_>) -> [u32; 2] {
         let one = match self {
@@ -133,9 +133,9 @@ fn bf16(bits: u32) -> f32 {
     half(bits, 0x7f80, 0)
 }
 
-/// Maps the number in the low 16 bits to a float whose magnitude is the number's rank above zero. The float keeps the
-/// sign, so floats have the same order as the numbers. Numbers below `least` become zero, and numbers above `infinity`
-/// are NaN.
+/// Maps the number in the low 16 bits to a float whose magnitude is the number's rank above zero. The float has the
+/// sign of the number, so the floats have the same order as the numbers. Numbers below `least` become zero, and numbers
+/// above `infinity` are NaN.
 #[inline(always)]
 fn half(bits: u32, infinity: u32, least: u32) -> f32 {
     let rank = bits & 0x7fff;

@@ -71,7 +71,8 @@ pub struct Conversion {
     pub to: Type,
     /// The width of the destination register, to which the result is extended.
     pub width: u8,
-    /// The rounding mode: to an integer if `modifiers` has `INTEGRAL`, otherwise to the format.
+    /// The rounding mode: for rounding to an integer if `modifiers` contains `INTEGRAL`, otherwise for rounding to the
+    /// format.
     pub rounding: Rounding,
     /// The modifiers.
     pub modifiers: Modifiers,

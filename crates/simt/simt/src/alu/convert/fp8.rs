@@ -29,7 +29,7 @@ pub enum Direction {
     ToF16x2,
 }
 
-/// The result for a NaN of either sign, in both formats.
+/// The 8-bit result for a NaN of either sign, in both formats.
 const NAN: u8 = 0x7f;
 
 /// Rounds a number to the nearest 8-bit number, ties to even. A value that is too large becomes the largest finite
@@ -48,8 +48,8 @@ fn narrow(value: f32, wide_range: bool, relu: bool) -> u8 {
         false => 0,
     };
     let size = f64::from(value.abs()).min(most);
-    // The exponent of the number, but at least that of the smallest normal number, because subnormal numbers are
-    // multiples of the same unit.
+    // The exponent of the number, but at least the exponent of the smallest normal number, because subnormal numbers
+    // are multiples of the same unit as that number.
     let power = (((size.to_bits() >> 52) as i32) - 1023).max(least);
     let unit = f64::from(power - digits).exp2();
     let steps = (size / unit).round_ties_even().min(most / unit) as i32;

@@ -1,4 +1,4 @@
-//! `mov` (PTX ISA §9.7.9.3), and the forms of `mov` that pack and unpack a register (§9.7.9.4).
+//! `mov` (PTX ISA §9.7.9.3), including the forms of `mov` that pack and unpack a register (§9.7.9.4).
 
 use crate::alu::lanes::{Word, each, map};
 use crate::regs::{ALL, LANES, Pred, R32, R64, Regs};

@@ -2,7 +2,8 @@
 
 use crate::regs::{LANES, R32, Regs};
 
-/// Packs `from`: the upper part, the lower part, and the register whose bits go above both.
+/// Packs the registers in `from`: the upper part, the lower part, and the register whose lowest bits are placed above
+/// the two parts.
 #[inline(never)]
 pub(super) fn run(to: R32, from: [R32; 3], bits: u8, signed: bool, regs: &mut Regs<'_>, mask: u32) {
     let [upper, lower, rest] = from;

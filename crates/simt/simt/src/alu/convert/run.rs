@@ -114,8 +114,8 @@ pub(super) fn narrow(bits: u64) -> u32 {
 }
 
 /// Returns the result for a NaN that is propagated: a quiet NaN that keeps its sign and the upper part of its payload.
-/// An H100 propagates NaNs from `f64` to any other format and from `f16` to `f64`, and with `.rna`, which clears the
-/// lower bits of the NaN. All other conversions return the canonical NaN.
+/// An H100 propagates NaNs from `f64` to any other format, and from `f16` to `f64`. It also propagates NaNs with
+/// `.rna`, which clears the lower bits of the NaN. All other conversions return the canonical NaN.
 fn propagated_nan(raw: u64, from: Format, to: Format, rounding: Rounding) -> Option<u64> {
     match (from, to) {
         (Format::F32, Format::Tf32) if rounding == Rounding::Away => {
@@ -162,7 +162,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
             let value = integral(load(raw, format, flags), spec.rounding);
             to_int(value, bits, signed, format == Format::F64)
         }
-        // No conversion is needed and the bits stay unchanged, except that the hardware adds zero to 16-bit numbers.
+        // These conversions do not change the bits, except that the hardware adds zero to 16-bit numbers.
         (Type::Float(Format::F32), Type::Float(Format::F32)) | (Type::Float(Format::F64), Type::Float(Format::F64))
             if flags == Modifiers::NONE =>
         {
@@ -174,7 +174,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
             if let Some(nan) = propagated_nan(raw, from, to, spec.rounding).filter(|_| keeps_nan) {
                 return extend(nan, u32::from(spec.width), false);
             }
-            // The hardware's conversion to `f16` has no `.ftz`.
+            // The hardware's conversion to `f16` does not support `.ftz`.
             let operand = match to {
                 Format::F16 => Modifiers::NONE,
                 _ => flags,
@@ -189,14 +189,15 @@ fn one(raw: u64, spec: Conversion) -> u64 {
     extend(extended, u32::from(spec.width), false)
 }
 
-/// Rounds an `f32` to the nearest `f16`. The function is branch-free, so that its loops become vector instructions.
+/// Rounds an `f32` to the nearest `f16`. The function is branch-free, so that loops that call it become vector
+/// instructions.
 #[inline(always)]
 pub(super) fn f32_to_f16(bits: u32) -> u32 {
     let magnitude = bits & 0x7fff_ffff;
     // The exponent's bias is 112 less than that of an `f32`, and the lower 13 bits are rounded to even.
     let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13;
-    // Adding 1/2 rounds a magnitude below 2^-14 to a multiple of 2^-24, the smallest positive `f16`, because the last
-    // bit of an `f32` in [1/2, 1) is 2^-24.
+    // Adding 1/2 rounds a magnitude below 2^-14 to a multiple of 2^-24, the smallest positive `f16`, because the lowest
+    // bit of an `f32` in [1/2, 1) stands for 2^-24.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let number = select(magnitude < 113 << 23, subnormal, normal);
     // Numbers from 65520 on round to infinity.

@@ -1,9 +1,9 @@
-//! The approximations of `f32`, and the approximate `rcp` and `rsqrt` of `f64`.
+//! The approximations in `f32`, and the approximate `rcp` and `rsqrt` in `f64`.
 
 use super::{Approx, Approx64, special};
 use crate::regs::{R32, Regs};
 
-/// Runs an approximation of `f32`.
+/// Runs an approximation in `f32`.
 #[inline(always)]
 pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, [a, b, _]: [R32; 3]) {
     let (a, b) = (regs.get32(a), regs.get32(b));
@@ -22,7 +22,7 @@ pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R
     regs.set32(to, mask, &values);
 }
 
-/// Computes an approximate `rcp` or `rsqrt` of `f64`.
+/// Computes an approximate `rcp` or `rsqrt` in `f64`.
 pub(super) fn one64(op: Approx64, bits: u64) -> u64 {
     match op {
         Approx64::Rcp => special::rcp64(bits),

@@ -1,16 +1,16 @@
 //! Exact arithmetic followed by one rounding, for the directed rounding modes and the narrow formats.
 //!
-//! A number is a sign, an integer significand and an exponent of two. Sums, products, quotients and roots of finite
-//! doubles are computed with integers. Bits that do not fit are recorded in the lowest bit ("round to odd"), far below
-//! the position where any format rounds. One function rounds to any format in any mode, so a result is rounded only
-//! once.
+//! A number consists of a sign, an integer significand, and an exponent of two. Sums, products, quotients and roots of
+//! finite doubles are computed with integers. If any truncated bit is set, the lowest bit is set ("round to odd"); this
+//! bit is far below the position at which any format rounds. One function rounds to any format in any mode, so a result
+//! is rounded only once.
 
 /// A rounding mode (PTX ISA §9.7.3, `.rn` `.rz` `.rm` `.rp`; `.rna` is only for `cvt`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
-    /// To nearest, ties to even.
+    /// To nearest, with ties to even.
     Nearest,
-    /// To nearest, ties away from zero.
+    /// To nearest, with ties away from zero.
     Away,
     /// Toward zero.
     Zero,
@@ -26,7 +26,7 @@ pub enum Rounding {
 pub enum Format {
     F16,
     Bf16,
-    /// 19 bits, stored in the upper bits of a 32-bit word; this module rounds to the 19 bits.
+    /// A format of 19 bits, which a 32-bit word stores in its upper bits; this module rounds to the 19 bits.
     Tf32,
     F32,
     F64,
@@ -79,7 +79,7 @@ impl Format {
     }
 
     /// Builds the result from an integer number of quanta. `exponent` is the number's exponent. `rest` describes the
-    /// truncated part of a quantum: nothing, less than a half, a half, or more.
+    /// truncated fraction of a quantum: zero, less than a half, a half, or more than a half.
     #[inline(always)]
     fn finish(self, negative: bool, exponent: i32, quanta: u64, rest: Remainder, rounding: Rounding) -> u64 {
         let up = match rounding {
@@ -121,7 +121,7 @@ impl Format {
             return sign;
         }
         let (significand, low) = split(magnitude);
-        // A subnormal double has no leading one, but it is far below the range of the narrower formats.
+        // A subnormal double has no leading one, but the number is far below the range of the narrower formats.
         let exponent = (low + 52).max(self.smallest());
         let shift = (exponent - self.mantissa() - low).clamp(0, 63) as u32;
         let quanta = significand >> shift;
@@ -167,7 +167,7 @@ fn split(magnitude: u64) -> (u64, i32) {
     if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) }
 }
 
-/// A number: (−1)^negative × significand × 2^exponent. If bits were truncated, the lowest bit is one.
+/// A number: (−1)^negative × significand × 2^exponent. If nonzero bits were truncated, the lowest bit is one.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::alu) struct Exact {
     pub(in crate::alu) negative: bool,
@@ -182,7 +182,7 @@ impl Exact {
         Exact { negative: bits >> 63 == 1, significand: u128::from(significand), exponent }
     }
 
-    /// Returns the number for an integer.
+    /// Converts an integer to an exact number.
     pub(in crate::alu) fn integer(value: i128) -> Self {
         Exact { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 }
     }
@@ -297,8 +297,8 @@ pub(in crate::alu) fn sqrt(a: f64, format: Format, rounding: Rounding) -> u64 {
         .round(format, rounding)
 }
 
-/// Returns `a + b` as a double, either exact or with the lowest bit set ("round to odd"), so that it can be rounded to
-/// any format of at most 50 bits. The sum must neither overflow nor lose bits to underflow.
+/// Returns `a + b` as a double that is exact or has its lowest bit set ("round to odd"). This double can be rounded
+/// correctly to any format of at most 50 bits. The sum must neither overflow nor lose bits to underflow.
 #[inline(always)]
 pub(in crate::alu) fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;

@@ -1,4 +1,4 @@
-//! `f32` and `f64`, rounded to nearest, as loops that become vector instructions.
+//! Operations on `f32` and `f64`, rounded to nearest, as loops that become vector instructions.
 
 use super::Fast;
 use super::minmax::{pick32, pick64};
@@ -20,7 +20,7 @@ pub(crate) fn canonical32(value: f32) -> u32 {
     if value.is_nan() { NAN32 } else { value.to_bits() }
 }
 
-/// Returns a result's bits: NaN becomes canonical, and with `FTZ` subnormal numbers are flushed.
+/// Returns a result's bits: a NaN becomes canonical and, with `FTZ`, subnormal numbers are flushed.
 #[inline(always)]
 fn result<const FTZ: bool>(value: f32) -> u32 {
     let bits = canonical32(value);
@@ -57,11 +57,12 @@ pub(super) fn run32<const FTZ: bool>(op: Fast, regs: &mut Regs<'_>, mask: u32, t
     }
 }
 
-/// Returns the NaN result of an operation: the first operand that is NaN, made quiet. If no operand is NaN, it is the
-/// NaN that the hardware produces from numbers. Rust does not define which NaN the host returns.
+/// Returns the NaN result of an operation: the first operand that is NaN, as a quiet NaN. If no operand is NaN, returns
+/// the NaN that the hardware produces from numbers. The host's NaN cannot be used, because Rust does not define which
+/// NaN an operation returns.
 ///
 /// An H100 checks the second operand of `add`, `sub`, `mul` and `fma` first, then the third, then the first. Callers
-/// pass the operands in that order, last to first.
+/// pass the operands in the reverse of that order.
 #[inline(always)]
 pub(crate) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
     const QUIET: u64 = 1 << 51;
@@ -102,7 +103,7 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
         Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| nan64(x(a).sqrt(), x(a), 0.0, 0.0)),
         Fast::Min => map3(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
         Fast::Max => map3(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
-        // The hardware adds zero: a NaN is made quiet and keeps its sign.
+        // The hardware adds zero, so a NaN becomes quiet and keeps its sign.
         Fast::Abs => map3(regs, mask, to, from, |a, _, _| nan64(x(a & !SIGN), x(a), 0.0, 0.0)),
         Fast::Neg => map3(regs, mask, to, from, |a, _, _| nan64(x(a ^ SIGN), x(a), 0.0, 0.0)),
         Fast::Copysign => map3(regs, mask, to, from, |a, b, _| a & SIGN | b & !SIGN),

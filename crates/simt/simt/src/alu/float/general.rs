@@ -1,4 +1,4 @@
-//! `f32` and `f64` in every rounding mode, and with saturation.
+//! Operations on `f32` and `f64` in every rounding mode, and with saturation.
 
 use super::Fast;
 use super::exact::{self, Format, Rounding};

@@ -1,4 +1,4 @@
-//! `f16`, `bf16` and pairs of them (PTX ISA §9.7.4).
+//! Operations on `f16`, on `bf16`, and on pairs of these numbers (PTX ISA §9.7.4).
 //!
 //! Results are computed as doubles and then rounded once. A double holds a product of two numbers exactly; a sum is
 //! rounded to odd. `ex2` and `tanh` truncate the `f32` result, which matches an H200 for all 65,536 arguments.
@@ -17,8 +17,8 @@ pub(in crate::alu) fn from_f16(bits: u32) -> f32 {
     let value = if magnitude >= 0x7c00 {
         f32::from_bits(0x7f80_0000 | (magnitude & 0x3ff) << 13)
     } else {
-        // Moved into an `f32`, the fields encode a value that is 2^112 times too small. The multiplication also
-        // normalizes subnormal numbers.
+        // In an `f32`, the fields of the `f16` encode a value that is 2^112 times too small. The multiplication
+        // corrects this, and also normalizes subnormal numbers.
         f32::from_bits(magnitude << 13) * f32::from_bits(239 << 23)
     };
     f32::from_bits(value.to_bits() | sign)
@@ -38,7 +38,8 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
         let subnormal = bits & infinity == 0;
         bits & if modifiers.has(Modifiers::FTZ) && subnormal { 0x8000 } else { 0xffff }
     };
-    // The NaN that a tensor copy can fill in for out-of-bounds elements. On an H100 it is the same in both formats.
+    // The NaN that a tensor copy can write for out-of-bounds elements. On an H100, its bits are the same in both
+    // formats.
     let is_oob = |bits: u32| bits & 0x7fff == 0x7ff7;
     if modifiers.has(Modifiers::OOB) && (is_oob(a) || is_oob(b)) {
         return 0;

@@ -10,7 +10,8 @@ fn key32(bits: u32) -> i32 {
     (bits ^ (((bits as i32) >> 31) as u32 >> 1)) as i32
 }
 
-/// Returns the lesser or greater number; if one is NaN, the other one; if both are NaN, the canonical NaN.
+/// Returns the lesser or the greater of two numbers. If one operand is NaN, returns the other operand; if both are NaN,
+/// returns the canonical NaN.
 #[inline(always)]
 pub(super) fn pick32(a: u32, b: u32, max: bool) -> u32 {
     let (a_nan, b_nan) = (a & NAN32 > 0x7f80_0000, b & NAN32 > 0x7f80_0000);
@@ -19,7 +20,8 @@ pub(super) fn pick32(a: u32, b: u32, max: bool) -> u32 {
     if a_nan && b_nan { NAN32 } else { number }
 }
 
-/// Returns the lesser or greater 64-bit number. Unlike [`pick32`], returns the second NaN, made quiet, if both are NaN.
+/// Returns the lesser or the greater of two 64-bit numbers. Unlike [`pick32`], returns the second operand as a quiet
+/// NaN if both are NaN.
 #[inline(always)]
 pub(super) fn pick64(a: u64, b: u64, max: bool) -> u64 {
     let key = |bits: u64| (bits ^ (((bits as i64) >> 63) as u64 >> 1)) as i64;

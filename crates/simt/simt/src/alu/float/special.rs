@@ -1,23 +1,24 @@
 //! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` and the approximate divisions, bit-exact with an H200.
 //!
 //! The GPU's special function unit divides the argument range into 51 to 128 segments and evaluates a quadratic
-//! polynomial for each (S. Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH
-//! 2005). The square is truncated: it has no partial products below its 15 highest bits. The coefficients are in
-//! special.txt.
+//! polynomial for each segment (S. Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator",
+//! ARITH 2005). The square in the polynomial is truncated: partial products below its 15 highest bits are omitted. The
+//! coefficients are in special.txt.
 //!
-//! The results were compared with an H200's for every argument of a period or, for `tanh`, from 2^-8 to 8. The
-//! comparison also covers 2^20 random arguments of any magnitude and, for `f64`, every value of the upper 32 bits
-//! within a period.
+//! The results were compared with an H200's for every argument in one period or, for `tanh`, for every argument from
+//! 2^-8 to 8. The comparison also covers 2^20 random arguments of any magnitude and, for `f64`, every value of the
+//! upper 32 bits within a period.
 //!
-//! The functions compute an array of numbers: the lanes of a warp, or a single number. They are branch-free, so that
-//! their loops become vector instructions.
+//! The functions compute arrays of numbers: one number for each lane of a warp, or a single number. They are
+//! branch-free, so that their loops become vector instructions.
 
 use std::hint::select_unpredictable as select;
 
 use super::fast::{canonical32, flush32, nan64};
 use crate::alu::lanes::each;
 
-/// The coefficients for each segment of a function's argument: the lower half of C0, the upper half of C0, C1 and C2.
+/// The coefficients for each segment of a function's argument range: the lower half of C0, the upper half of C0, C1,
+/// and C2.
 type Segments = [[i32; 128]; 4];
 
 /// The segments of the functions, in the order of special.txt.
@@ -48,8 +49,8 @@ const LG2: usize = 4;
 const SIN: usize = 5;
 const TANH: usize = 6;
 
-/// Returns a polynomial's value, an integer of up to 42 bits or 2^42. An argument has up to 24 bits: the segment's
-/// number and a 17-bit position within the segment.
+/// Returns a polynomial's value: an integer of at most 42 bits, or 2^42. The argument has up to 24 bits: the segment's
+/// number, followed by a 17-bit position in the segment.
 #[inline(always)]
 fn interpolated(function: usize, argument: u32) -> u64 {
     let (segment, t) = ((argument >> 17) as usize % 128, argument % (1 << 17));
@@ -91,7 +92,8 @@ fn parts<const FORMAT: u32>(bits: u32) -> (i32, u32) {
     (((bits & !SIGN) >> FORMAT) as i32 - bias as i32, fraction << (F32 - FORMAT))
 }
 
-/// Returns the number with a significand from 2^23 to 2^24, truncated. A subnormal result becomes zero.
+/// Returns the number with this sign, exponent, and significand from 2^23 to 2^24, truncated. A subnormal result
+/// becomes zero.
 #[inline(always)]
 fn packed<const FORMAT: u32>(sign: u32, exponent: i32, significand: u32) -> u32 {
     let infinity = infinity(FORMAT);
@@ -124,7 +126,7 @@ const SIGN: u32 = 1 << 31;
 const NAN: u32 = 0x7fff_ffff;
 const ONE: u32 = 0x3f80_0000;
 
-/// Computes all arguments of a polynomial, and then all results. With a single loop for both, the compiler would
+/// Computes all arguments of a polynomial, and then all results. If a single loop computed both, the compiler would
 /// compute the arguments lane by lane, because they index the coefficients.
 ///
 /// `argument` and `result` are inlined functions. The compiler might not inline a large closure, which would prevent
@@ -183,8 +185,9 @@ fn root<const FORMAT: u32, const INVERSE: bool, const N: usize>(a: &[u32; N]) ->
 /// Returns 2 to the power of `a`.
 #[inline(always)]
 fn power<const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// Returns `a` as a fixed-point number with 23 fraction bits. A negative number is represented by its complement,
-    /// which is one unit less unless the number is an integer. From a magnitude of 128 on, the result is infinite or 0.
+    /// Returns `a` as a fixed-point number with 23 fraction bits. A negative number is represented by the complement of
+    /// its magnitude, which is one unit less than the number unless the number is an integer. From a magnitude of 128
+    /// on, the result is infinite or 0.
     #[inline(always)]
     fn argument(bits: u32) -> u32 {
         let (exponent, fraction) = parts::<F32>((bits & !SIGN).min(0x4300_0000));
@@ -203,8 +206,8 @@ fn power<const N: usize>(a: &[u32; N]) -> [u32; N] {
 /// Returns the base-2 logarithm of `a`.
 #[inline(always)]
 fn logarithm<const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// The fixed-point sum has 36 fraction bits. A negative sum is complemented, which is one unit less than its
-    /// magnitude.
+    /// The fixed-point sum has 36 fraction bits. A negative sum is replaced by its complement, which is one unit less
+    /// than its magnitude.
     #[inline(always)]
     fn result(bits: u32, argument: u32) -> u32 {
         let exponent = i64::from(parts::<F32>(bits).0) << 36;
@@ -221,8 +224,8 @@ fn logarithm<const N: usize>(a: &[u32; N]) -> [u32; N] {
 /// Returns the sine or the cosine of `a`.
 #[inline(always)]
 pub(super) fn sine<const COSINE: bool, const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// Returns the angle reduced to the first quarter of a turn, in units of 2^-25 turns, and the sine's sign in bit
-    /// 31. ptxas encodes the factor 1 / 2π as 0xa2f983 × 2^-26, and the product is truncated to 24 bits.
+    /// Returns the angle reduced to the first quarter of a turn, in units of 2^-25 turns; bit 31 is the sine's sign.
+    /// ptxas encodes the factor 1 / 2π as 0xa2f983 × 2^-26, and the product is truncated to 24 bits.
     #[inline(always)]
     fn argument<const COSINE: bool>(bits: u32) -> u32 {
         let (exponent, fraction) = parts::<F32>(bits);
@@ -288,11 +291,11 @@ fn is_subnormal(bits: u32) -> bool {
 /// The reciprocals of larger numbers are flushed to zero.
 const LARGE: u32 = 0x7e80_0000;
 
-/// A factor that makes a subnormal number normal.
+/// A factor that makes every subnormal number normal.
 const UP: f32 = 16_777_216.0;
 
-/// Returns a factor that keeps the reciprocal of `divisor` normal. `small` and `large` enable it for subnormal divisors
-/// and for divisors above [`LARGE`].
+/// Returns a factor that keeps the reciprocal of `divisor` normal. `small` enables this factor for subnormal divisors,
+/// and `large` for divisors above [`LARGE`].
 #[inline(always)]
 fn scale(divisor: u32, small: bool, large: bool) -> f32 {
     let scale = select(large & (divisor & !SIGN > LARGE), 0.25f32.to_bits(), ONE);
@@ -300,7 +303,7 @@ fn scale(divisor: u32, small: bool, large: bool) -> f32 {
 }
 
 /// `rcp.approx`. Without `.ftz`, small and very large numbers are scaled before and after the approximation. The
-/// functions below scale in the same way.
+/// following functions scale their arguments and results in the same way.
 #[inline(always)]
 pub(super) fn rcp<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
     let scale = |bits| scale(bits, !ftz, !ftz);

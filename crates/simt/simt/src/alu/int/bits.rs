@@ -1,4 +1,5 @@
-//! Finding, extracting and inserting bits. Only `fns` branches, so that the lanes' loops can become vector code.
+//! Finding, extracting and inserting bits. All functions except `fns` are branch-free, so that the loops over the lanes
+//! can become vector code.
 
 /// `bfind` of a value with `zeros` leading zeros and the top bit `top`; all ones if no bit is set.
 #[inline(always)]
@@ -13,13 +14,13 @@ pub(super) fn top_shift(zeros: u32, top: u32) -> u32 {
     if zeros > top { u32::MAX } else { zeros }
 }
 
-/// Masks for a field's position and length, which the ISA restricts to 0 to 255. For larger numbers, the 32-bit
+/// The masks for a field's position and length, which the ISA restricts to 0 to 255. For larger numbers, the 32-bit
 /// instructions use the low byte, as in the ISA's pseudocode. ptxas translates the 64-bit instructions into several
-/// instructions that use all bits. This code follows that behavior, observed on an H100.
+/// instructions that use all bits. The simulator follows this behavior, which was observed on an H100.
 const LIMIT32: u32 = 0xff;
 const LIMIT64: u32 = u32::MAX;
 
-/// `bfe`: the bits `at` to `at + length - 1`.
+/// `bfe`: extracts the bits `at` to `at + length - 1`.
 pub(super) trait Extract {
     fn extract(self, at: u32, length: u32) -> Self;
 }
@@ -40,8 +41,8 @@ macro_rules! extract {
             #[inline(always)]
             fn extract(self, at: u32, length: u32) -> Self {
                 let (at, length) = (at & $limit, length & $limit);
-                // Bits beyond the register are copies of the top bit, which is also the sign of a field that extends
-                // beyond the register.
+                // Bits beyond the register are copies of the top bit. The top bit is also the sign of a field that
+                // extends beyond the register.
                 let field = self >> at.min($signed::BITS - 1);
                 let spare = $signed::BITS.saturating_sub(length).min($signed::BITS - 1);
                 if length == 0 { 0 } else { field << spare >> spare }
@@ -75,7 +76,7 @@ insert! {
 
 /// `fns`: the position of the `offset`-th set bit of `mask`, counted upward from bit `base`, or downward if `offset` is
 /// negative. If `offset` is 0, the result is `base` if that bit is set. If there is no such bit, the result is all
-/// ones. The ISA does not define a `base` above 31; this function treats that bit as not set.
+/// ones. The ISA does not define a `base` above 31; this function treats such a bit as not set.
 #[inline(always)]
 pub(super) fn fns(mask: u32, base: u32, offset: i32) -> u32 {
     let base_bit = 1u32.checked_shl(base).unwrap_or(0);

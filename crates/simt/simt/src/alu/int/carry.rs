@@ -1,9 +1,9 @@
 //! Extended precision: `add.cc` to `madc` (PTX ISA §9.7.2).
 //!
-//! The carry flag `CC.CF` is one predicate per function, because calls do not preserve it. After a subtraction it holds
-//! the carry of `a + !b + 1`, which is set when there is no borrow. The hardware does the same, as `addc` after
-//! `sub.cc` shows. The ISA describes a borrow flag instead; `subc` alone does not show which of the two flags a GPU
-//! uses.
+//! The carry flag `CC.CF` is one predicate per function, because calls do not preserve it. After a subtraction, the
+//! flag holds the carry of `a + !b + 1`, which is set when there is no borrow. The hardware has the same flag: the
+//! result of `addc` following `sub.cc` shows this. The ISA describes a borrow flag instead; the results of `subc` do
+//! not show which of the two flags a GPU uses.
 
 use super::table::Op;
 use super::wide::Wide;
@@ -38,7 +38,7 @@ pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u3
     }
 }
 
-/// Applies `f` to three sources and the carry in each lane.
+/// In each lane, applies `f` to three sources and the carry.
 #[inline(always)]
 fn carried<W: Word>(regs: &mut Regs<'_>, mask: u32, r: &RegisterNumbers, f: impl Fn(W, W, W, bool) -> (W, bool)) {
     let (a, b, c) = (W::get(regs, r[1]), W::get(regs, r[2]), W::get(regs, r[3]));

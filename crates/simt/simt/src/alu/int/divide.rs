@@ -8,8 +8,8 @@ const ROUND: f64 = (1u64 << 52) as f64;
 /// `a / b`, rounded down.
 #[inline(always)]
 pub(super) fn quotient(a: u32, b: u32) -> u32 {
-    // The quotient of two integers below 2^32 is below 2^32. It is an integer or differs from every integer by at least
-    // 2^-32, so the `f64` equals an integer only if the exact quotient does.
+    // The quotient of two integers below 2^32 is below 2^32. The exact quotient is an integer or differs from every
+    // integer by at least 2^-32. The `f64` is therefore an integer only if the exact quotient is the same integer.
     let exact = f64::from(a) / f64::from(b);
     let nearest = (exact + ROUND) - ROUND;
     let floor = if nearest > exact { nearest - 1.0 } else { nearest };
@@ -24,7 +24,7 @@ pub(super) fn remainder(a: u32, b: u32) -> u32 {
     if b == 0 { u32::MAX } else { remainder }
 }
 
-/// `a / b`, rounded toward zero. The minimum divided by -1 is the minimum.
+/// `a / b`, rounded toward zero. The smallest integer divided by -1 is the smallest integer.
 #[inline(always)]
 pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
     let quotient = quotient(a.unsigned_abs(), b.unsigned_abs()).cast_signed();

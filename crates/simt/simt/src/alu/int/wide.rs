@@ -15,7 +15,7 @@ macro_rules! wide {
             type Product = $product;
             #[inline(always)]
             fn wide(self, other: Self) -> $product {
-                // Twice the width can hold every product.
+                // The product type can hold every product.
                 $product::from(self).wrapping_mul($product::from(other))
             }
             #[inline(always)]
@@ -41,7 +41,7 @@ pub(super) fn mul24_u(a: u32, b: u32) -> u64 {
     u64::from(a & 0xff_ffff).wrapping_mul(u64::from(b & 0xff_ffff))
 }
 
-/// Returns the product of the low 24 bits, with the sign in bit 23.
+/// Returns the product of the low 24 bits of the operands, whose signs are in bit 23.
 #[inline(always)]
 pub(super) fn mul24_s(a: i32, b: i32) -> i64 {
     i64::from(a << 8 >> 8).wrapping_mul(i64::from(b << 8 >> 8))

@@ -12,8 +12,8 @@ pub(super) fn shift_right(a: u32, b: u32, by: u32) -> u32 {
     b.checked_shl(32 - by).unwrap_or(0) | a.checked_shr(by).unwrap_or(0)
 }
 
-/// `prmt`: each nibble of `select` selects one of the 8 bytes of `b:a`. If the nibble's top bit is set, it selects
-/// eight copies of that byte's sign bit instead.
+/// `prmt`: each nibble of `select` selects one of the 8 bytes of `b:a`. If the nibble's top bit is set, the nibble
+/// selects eight copies of that byte's sign bit instead.
 #[inline(always)]
 pub(super) fn permute(a: u32, b: u32, select: u32) -> u32 {
     let both = u64::from(b) << 32 | u64::from(a);

@@ -47,7 +47,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Returns the error for an unknown name.
+    /// Returns the error for a name that is not declared.
     pub(crate) fn unknown(&self, name: &str) -> LowerError {
         let base = name.split('.').next().unwrap_or(name);
         let is_counter = base.strip_prefix("%pm").is_some_and(|number| {
@@ -92,7 +92,7 @@ impl Context<'_, '_> {
     pub(crate) fn src_pred(&mut self, operand: &Operand<'_>) -> Result<(Pred, bool), LowerError> {
         match operand {
             Operand::Not(name) => Ok((self.register_of(&Operand::Name(name))?, true)),
-            // A constant predicate: always true or always false.
+            // A constant predicate is always true or always false.
             Operand::Number(Number::Integer(value)) => {
                 let value = FrameInit::Number(u64::from(*value != 0));
                 Ok((self.known(value), false))
@@ -208,7 +208,8 @@ pub(crate) fn address_of(location: Location, offset: i64) -> FrameInit {
         Location::Shared(at) | Location::Constant(at) | Location::Param(at) => {
             FrameInit::Number(i64::from(at).wrapping_add(offset) as u64)
         }
-        // The address is known only after all static variables are placed, so it is computed when a frame begins.
+        // The address is known only after all static variables have been placed, so the address is computed when a
+        // frame begins.
         Location::DynamicShared => FrameInit::DynamicShared(offset),
         Location::Frame(at) => FrameInit::Local((i64::from(at).wrapping_add(offset)) as u32),
         Location::Global(variable) => FrameInit::Global { variable, offset },

@@ -61,7 +61,7 @@ impl Decoder<'_, '_, '_> {
         };
         self.check(Expected::read(Kind::Of("pred")), Some("pred"), scale)?;
         let sums = self.result(to, Layout::Sum, d, [m / 4, n, 1])?;
-        // The products are added to the destination, so the instruction also reads it.
+        // The products are added to the destination, so the instruction also reads the destination registers.
         self.found.reads.extend(&sums.registers);
         Ok(GroupMultiply {
             product: self.product([m / 4, n, k], [d, a, b, d]),

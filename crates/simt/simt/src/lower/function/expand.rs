@@ -30,7 +30,7 @@ pub(super) struct RegisterParameter<'i> {
 
 impl<'m> Body<'_, 'm> {
     /// Declares the results and parameters of a `.func`, which are in the frame. Register parameters are loaded when
-    /// the function begins; register results are stored when it returns.
+    /// the function begins; register results are stored when the function returns.
     pub(super) fn declare_parameters(&mut self, function: &'m Function<'m>) -> Result<(), LowerError> {
         let mut parameters = Vec::new();
         for (number, variable) in function.returns.iter().chain(&function.params).enumerate() {
@@ -137,13 +137,13 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Returns whether `shfl` and `vote` without `.sync` exist: up to PTX 6.3, and for GPUs before sm_70.
+    /// Returns whether `shfl` and `vote` without `.sync` exist: they exist up to PTX 6.3, and for GPUs before sm_70.
     fn has_no_sync(&self) -> bool {
         self.cx.module.version < (6, 4) || !self.cx.is_for(70)
     }
 
-    /// Expands operands that add a number to a register, as in `st.global.u32 [%rd1], %r1+4`. `ptxas` adds them in the
-    /// register's width.
+    /// Expands operands that add a number to a register, as in `st.global.u32 [%rd1], %r1+4`. `ptxas` computes the sum
+    /// in the register's width.
     fn with_sums(&mut self, inst: &Instruction<'_>, guard: Option<Guard>) -> Result<(), LowerError> {
         let mut names = Vec::new();
         for operand in &inst.operands {

@@ -1,6 +1,6 @@
 //! Errors of allocating and using device memory.
 
-/// The error of an allocation of device memory that fails, or of a buffer that cannot be used.
+/// The error when an allocation of device memory fails or a buffer cannot be used.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
@@ -31,8 +31,8 @@ pub enum MemoryError {
         /// The number of requested bytes.
         bytes: u64,
     },
-    /// The simulator has no more addresses. It does not reuse the addresses of freed memory, so that it detects every
-    /// access to freed memory.
+    /// The simulator has no more addresses. The simulator does not reuse the addresses of freed memory, so that it can
+    /// detect every access to freed memory.
     #[error("requested {bytes} bytes, but only {left} device addresses are left; create a new simulator")]
     Addresses {
         /// The number of requested bytes.

@@ -1,4 +1,4 @@
-//! Memory without an address, and addresses without memory, for CUDA's virtual memory management.
+//! Physical memory without an address, and reserved addresses without memory, for CUDA's virtual memory management.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl GlobalMemory {
         true
     }
 
-    /// Stops counting physical memory as in use. It is freed with the last reference to it.
+    /// Stops counting physical memory as in use. The memory is freed when the last reference to it is dropped.
     pub fn release(&mut self, physical: &PhysicalMemory) {
         self.used -= physical.bytes();
     }
@@ -71,8 +71,9 @@ impl GlobalMemory {
         (FIRST..self.next).contains(&address)
     }
 
-    /// Returns the address range that an address belongs to: the allocation that contains the address or ends at it,
-    /// and the allocations adjacent to that allocation without a gap, such as parts of one range of virtual addresses.
+    /// Returns the address range that an address belongs to. The range consists of the allocation that contains the
+    /// address or ends at the address, and of all allocations that adjoin it without a gap. Parts of one range of
+    /// virtual addresses adjoin in this way.
     pub fn object(&self, address: u64) -> Option<Range<u64>> {
         let found = self.find(address).map_or_else(
             || {

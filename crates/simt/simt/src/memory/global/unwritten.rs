@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::GlobalMemory;
 
-/// The size of a part in bytes. A part has a bit for each byte only if some of its bytes are written.
+/// The size of a part in bytes. A part stores a bit for each byte only if some but not all of its bytes are written.
 const PART: u64 = 4096;
 const WORDS: usize = PART as usize / 64;
 
-/// The bytes that no thread has written, for each allocation with such bytes.
+/// The bytes that no thread has written, for each allocation that contains such bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Unwritten {
     /// The allocations by address.
@@ -19,9 +19,9 @@ pub struct Unwritten {
 #[derive(Debug, Clone)]
 struct Parts {
     bytes: u64,
-    /// The parts; empty as long as nothing is written.
+    /// The parts of the allocation; empty as long as no byte is written.
     parts: Vec<Part>,
-    /// The number of parts that are not completely written.
+    /// The number of parts that are not yet completely written.
     left: usize,
 }
 
@@ -86,7 +86,7 @@ impl Unwritten {
     }
 
     /// Returns whether any of the bytes from an address on is unwritten. Bytes outside the allocation that contains the
-    /// address do not count.
+    /// address are ignored.
     pub fn has_any(&self, address: u64, bytes: u64) -> bool {
         let found = self.allocations.range(..=address).next_back();
         let Some((at, allocation)) = found
@@ -99,8 +99,8 @@ impl Unwritten {
         (0..bytes.div_ceil(64)).any(|word| allocation.find(at + word * 64, (bytes - word * 64).min(64)) != 0)
     }
 
-    /// Calls `tell` once for each address, with the mask of the unwritten bytes among the first `bytes` bytes (at most
-    /// 64) from the address on. The lowest bit stands for the first byte.
+    /// Calls `tell` once for each address, with a mask of the unwritten bytes among the `bytes` bytes (at most 64) from
+    /// the address on. The lowest bit stands for the first byte.
     pub fn find(&self, addresses: impl Iterator<Item = u64>, bytes: u32, mut tell: impl FnMut(u64)) {
         let mut last: Option<(u64, &Parts)> = None;
         for address in addresses {
@@ -118,7 +118,7 @@ impl Unwritten {
         }
     }
 
-    /// Marks up to 64 bytes from an address on as written, except for the bytes of `undefined`, whose value is
+    /// Marks up to 64 bytes from an address on as written, except for the bytes in the mask `undefined`, whose value is
     /// undefined.
     pub fn write_some(&mut self, address: u64, bytes: u32, undefined: u64) {
         if undefined == 0 {

@@ -28,7 +28,7 @@ pub enum MapEdit {
     },
 }
 
-/// A field of an encoded map. A field of one dimension includes the number of the dimension.
+/// A field of an encoded map. A field that exists in each dimension includes the number of the dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the instruction's words")]
 pub enum MapField {
@@ -37,7 +37,7 @@ pub enum MapField {
     Rank,
     BoxDim(u8),
     GlobalDim(u8),
-    /// The stride of the dimension after the numbered one.
+    /// The stride of the dimension that follows the dimension with this number.
     GlobalStride(u8),
     ElementStride(u8),
     Elemtype,
@@ -53,7 +53,7 @@ impl MapField {
         let axis = |number: u8| AXES + usize::from(number) * AXIS;
         match self {
             Self::Elemtype => {
-                // In the order of PTX, which differs from CUDA's.
+                // The index is the number of a type in PTX; the value is the number of the type in CUDA.
                 let types = [0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12];
                 (8, 1, types.get(value as usize).copied().unwrap_or(u64::from(u8::MAX)))
             }

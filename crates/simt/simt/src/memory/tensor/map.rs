@@ -1,10 +1,11 @@
-//! The description of a tensor and its tiles.
+//! Tensor maps: descriptions of tensors and their tiles.
 
 /// The first bytes of an encoded map.
 const MAGIC: u64 = u64::from_le_bytes(*b"simt-map");
 /// The largest number of dimensions of a tensor.
 const MOST: usize = 5;
-/// The offset of the dimensions in an encoded map, and the size of each dimension's description in bytes.
+/// The offset in bytes of the dimensions in an encoded map; the next constant is the size of each dimension's
+/// description.
 pub(super) const AXES: usize = 20;
 pub(super) const AXIS: usize = 15;
 
@@ -93,8 +94,8 @@ pub struct TensorMap {
     pub strides: Vec<u64>,
     /// The number of elements of a tile in each dimension, at most 256.
     pub tile: Vec<u32>,
-    /// The traversal stride in each dimension, at most 8: only every `n`-th element of the tile is copied. The
-    /// innermost stride is ignored.
+    /// The traversal stride in each dimension, at most 8: with stride `n`, only every `n`-th element of the tile is
+    /// copied. The innermost stride is ignored.
     pub steps: Vec<u32>,
     /// The swizzle of a tile in shared memory.
     pub swizzle: Swizzle,
@@ -102,8 +103,8 @@ pub struct TensorMap {
     pub nan: bool,
 }
 
-/// The box of an im2col copy, which replaces the tile, with the parameters of `cuTensorMapEncodeIm2col`. It consists of
-/// pixels, each with elements of the innermost dimension (PTX ISA §5.5.4).
+/// The box of an im2col copy, with the parameters of `cuTensorMapEncodeIm2col`. The box replaces the map's tile. The
+/// box consists of pixels, and each pixel contains elements of the innermost dimension (PTX ISA §5.5.4).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Im2col {
     /// The lower corner of the box in each dimension except the innermost and the outermost, relative to the tensor's
@@ -271,9 +272,9 @@ impl TensorMap {
         Ok((map, im2col))
     }
 
-    /// Returns, for each row of a tile at these coordinates, the row's offset in bytes in the outer dimensions; `None`
-    /// for a row outside of the tensor. In im2col mode, a row is a pixel, displaced by the offsets from its place in
-    /// the box.
+    /// Returns, for each row of a tile at these coordinates, the offset in bytes that the row's outer coordinates add;
+    /// `None` for a row outside of the tensor. In im2col mode, a row is a pixel, which the offsets displace from its
+    /// position in the box.
     fn rows(&self, at: &[i32], im2col: Option<(&Im2col, &[i64])>) -> Vec<Option<u64>> {
         let rank = self.sizes.len();
         let mut place: Vec<i64> = at.iter().map(|coordinate| i64::from(*coordinate)).collect();
@@ -318,7 +319,7 @@ impl TensorMap {
     }
 
     /// Calls `part` for each run of consecutive bytes of a tile at these coordinates. The arguments are the number of
-    /// bytes, their address in device memory, and their address in shared memory for a tile at `shared`. The device
+    /// bytes, their address in device memory, and their address in shared memory if the tile is at `shared`. The device
     /// address is `None` outside of the tensor.
     pub(super) fn parts(
         &self,

@@ -1,8 +1,9 @@
-//! Images: the memory of texels for textures and surfaces, and the parameters with which a texture reads it.
+//! Images: the memory that holds the texels of textures and surfaces, and the parameters with which a texture reads an
+//! image.
 
 use crate::memory::GlobalMemory;
 
-/// The first handle of textures and surfaces. Handles are above all addresses.
+/// The first handle of a texture or surface. Handles are higher than all addresses.
 const FIRST_HANDLE: u64 = 0x0000_7f00_0000_0001;
 /// The largest number of texels of a side ("CUDA C++ Programming Guide", "Technical Specifications per Compute
 /// Capability").
@@ -55,7 +56,7 @@ pub enum Sides {
 }
 
 impl Sides {
-    /// Returns the number of sides; for a cube, that of a face.
+    /// Returns the number of sides; for a cube, the number of sides of a face.
     pub(super) fn count(self) -> usize {
         match self {
             Sides::Linear(_) | Sides::One(_) => 1,
@@ -151,23 +152,23 @@ impl Image {
 /// The behavior of a texture at coordinates outside its image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addressing {
-    /// The image repeats. With coordinates that are not normalized, the same as [`Addressing::Clamp`].
+    /// The image repeats. If coordinates are not normalized, this mode is the same as [`Addressing::Clamp`].
     Wrap,
     /// The texture returns the texel at the edge.
     Clamp,
-    /// The image repeats and is mirrored in every other repetition. With coordinates that are not normalized, the same
-    /// as [`Addressing::Clamp`].
+    /// The image repeats and is mirrored in every second repetition. If coordinates are not normalized, this mode is
+    /// the same as [`Addressing::Clamp`].
     Mirror,
     /// The texture returns the border color.
     Border,
 }
 
-/// The computation of a texture's value from the texels near the coordinates.
+/// The method that computes a texture's value from the texels near the coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
     /// The nearest texel.
     Point,
-    /// The surrounding texels, interpolated with weights of 8 fraction bits.
+    /// The surrounding texels, interpolated with weights that have 8 fraction bits.
     Linear,
 }
 
@@ -180,9 +181,9 @@ pub struct TextureDescription {
     pub addressing: [Addressing; 3],
     /// The filter.
     pub filter: Filter,
-    /// Whether coordinates range from 0 to 1 instead of to the number of texels.
+    /// Whether coordinates range from 0 to 1 instead of from 0 to the number of texels.
     pub normalized_coordinates: bool,
-    /// Whether integers are read as numbers from 0 to 1, or -1 to 1 (`cudaReadModeNormalizedFloat`).
+    /// Whether integers are read as numbers from 0 to 1 or, if signed, from -1 to 1 (`cudaReadModeNormalizedFloat`).
     pub normalized_values: bool,
     /// The color of [`Addressing::Border`].
     pub border: [f32; 4],
@@ -235,7 +236,7 @@ impl Object {
     }
 }
 
-/// The error of a texture or surface that cannot be created.
+/// The error when a texture or surface cannot be created.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no texture or surface can be created from this image: {problem}")]
 pub struct TextureError {

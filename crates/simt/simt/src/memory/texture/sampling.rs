@@ -35,7 +35,7 @@ struct SideSample {
 }
 
 impl SideSample {
-    /// Returns the index of this texel or of the next one, with the addressing mode applied; `None` in the border.
+    /// Returns the index of this texel or of the next texel, with the addressing mode applied; `None` in the border.
     fn texel(self, is_next: bool) -> Option<u32> {
         let (index, length) = (self.index + i64::from(is_next), self.length);
         let found = match self.addressing {
@@ -52,7 +52,7 @@ impl SideSample {
     }
 }
 
-/// Returns the face of a cube that a direction meets, and the coordinates on the face from 0 to 1 (PTX ISA §9.7.9,
+/// Returns the face of a cube that a direction hits, and the coordinates on the face from 0 to 1 (PTX ISA §9.7.9,
 /// "Cubemap textures").
 pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
     let [ax, ay, az] = [x.abs(), y.abs(), z.abs()];
@@ -80,7 +80,7 @@ pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
 ///
 /// The formula is fitted to the results of an H200. The weight of the square's far corner, in x and y or in x and z, is
 /// rounded, and the other weights are the remainders. With three sides, y then splits each weight of the square in x
-/// and z. So a filter with three sides is rounded differently from one with two sides, where z is 0.
+/// and z. A filter with three sides is therefore rounded differently from a filter with two sides, in which z is 0.
 fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
     let square = |a: u32, b: u32| {
         let both = (a * b + 128) >> 8;
@@ -101,8 +101,8 @@ fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
 }
 
 impl TextureDescription {
-    /// Returns the texels around a point for each side. With [`Filter::Point`], the adjacent texels have a share of
-    /// zero, but a gather uses them with any filter.
+    /// Returns, for each side, the texels around a point. With [`Filter::Point`], the adjacent texels have a share of
+    /// zero, but a gather uses them with either filter.
     fn side_samples(&self, point: &Point, linear: bool) -> [SideSample; 3] {
         let lengths = self.image.sides.lengths();
         let is_cube = matches!(self.image.sides, Sides::Cube(_));
@@ -155,11 +155,11 @@ impl TextureDescription {
         }
     }
 
-    /// Returns the bits of a channel of the border color in the form in which [`Image::texel`] returns a texel's
-    /// channels.
+    /// Returns the bits of a channel of the border color, in the same form as the channels that [`Image::texel`]
+    /// returns.
     ///
-    /// An H200 rounds the color to the nearest number of the format, and ties to the smaller one. For integer texels,
-    /// it truncates the color to the lowest bits.
+    /// An H200 rounds the color to the nearest number of the format, with ties to the smaller number. For integer
+    /// texels, an H200 truncates the color to the lowest bits.
     fn border_bits(&self, color: f32) -> u32 {
         let format = self.image.format;
         let most = (1u64 << (format.bits - u32::from(format.channels == Channels::Signed))) - 1;
@@ -186,7 +186,8 @@ impl TextureDescription {
         (numbers, if format.channels == Channels::Float { 1.0 } else { most as f64 })
     }
 
-    /// Returns the numbers in the precision of a filter, which extends 8-bit integers to 16 bits.
+    /// Returns the channels of a texel as numbers in the precision of a filter, which extends 8-bit integers to 16
+    /// bits.
     fn filtered(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> ([f64; 4], f64) {
         let (numbers, one) = self.numbers(memory, at, layer);
         let half = |number: f64| f64::from(number.abs() > 64.0).copysign(number);
@@ -207,7 +208,7 @@ impl TextureDescription {
         }
     }
 
-    /// Returns the value at a point: for each channel an integer, or the bits of an f32.
+    /// Returns the value at a point: for each channel, an integer or the bits of an f32.
     pub(super) fn fetch(&self, memory: &GlobalMemory, point: &Point) -> [u32; 4] {
         let is_exact = matches!(point.at, Coordinates::Integers(_));
         let linear = self.filter == Filter::Linear && !is_exact;

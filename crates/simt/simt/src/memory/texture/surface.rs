@@ -19,7 +19,7 @@ impl Texture {
         })
     }
 
-    /// Returns the address of a surface access; `None` if it accesses nothing.
+    /// Returns the address of a surface access; `None` if the instruction does not access memory.
     pub(super) fn place(&self, image: &Image, at: [u32; 4]) -> Done<Option<u64>> {
         let Some((boundary, bytes, is_in_texels)) = self.extent(image) else {
             return Ok(None);
@@ -109,7 +109,7 @@ impl Texture {
     }
 }
 
-/// Returns the result of a reduction. With the sign bit flipped by `flip`, signed numbers compare like unsigned
+/// Returns the result of a reduction. `flip` flips the sign bit, so that signed numbers can be compared like unsigned
 /// numbers.
 fn combine(op: Reduction, old: u64, operand: u64, flip: u64) -> u64 {
     match op {

@@ -1,4 +1,5 @@
-//! Detects whether the warps of a cluster make progress or repeat themselves until another warp changes what they read.
+//! Detects whether the warps of a cluster make progress, or repeat themselves until another warp changes memory that
+//! they read.
 
 use std::sync::atomic::Ordering;
 
@@ -11,19 +12,19 @@ use crate::run::warp::{Status, Varying};
 const PERIOD: usize = 512;
 
 impl<O: Observer> RunningCluster<'_, '_, O> {
-    /// Checks whether a warp repeats itself: it returns to the same instruction, with the same values in its registers,
-    /// and has changed nothing in memory. Registers whose values decide nothing may differ.
+    /// Checks whether a warp repeats itself: whether it returns to the same instruction, with the same values in its
+    /// registers, and has not changed memory. Registers whose values have no effect on the warp's actions may differ.
     pub(super) fn check_repetition(&mut self, index: usize) -> Result<Status, BlockFault> {
         let rounds = match self.warps[index].note(self.launch, &mut self.snapshot) {
             true => PERIOD,
             false => 0,
         };
-        // What varies from round to round, and what still varies at the current instruction of the round being
-        // followed.
+        // The values that vary from round to round, and the values that vary at the current instruction of the round
+        // being followed.
         let mut varying = Varying::default();
         let mut followed = None;
         let mut follows = true;
-        // Stores that changed memory in a way that the registers reflect, with the previous contents.
+        // The stores that changed memory and returned its old contents to registers, with these old contents.
         let mut changed: Vec<(Stored, Vec<u8>)> = Vec::new();
         let mut tries = false;
         for _ in 0..rounds {

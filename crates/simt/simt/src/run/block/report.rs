@@ -49,8 +49,8 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         BlockFault { other: self.awaited(rank, &first, waits), ..fault }
     }
 
-    /// Returns a thread that the lanes of `first` may wait for: a thread that waits for something else, or that has
-    /// ended without arriving.
+    /// Returns a thread that the lanes of `first` may wait for: a thread that waits for something else, or a thread
+    /// that has ended without arriving.
     fn awaited(&self, rank: usize, first: &Waiting, waits: Vec<(usize, u32, Waiting)>) -> Option<WaitedForThread> {
         let within = first.barrier.is_some_and(|id| id != CLUSTER_BARRIER);
         let differs = |(block_rank, _, waiting): &(usize, u32, Waiting)| match within {
@@ -64,7 +64,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         warps.find_map(WarpState::ended)
     }
 
-    /// Returns the calls that the thread of a fault is in.
+    /// Returns the calls on the call stack of the thread that faulted.
     pub(in crate::run) fn callers(&self, fault: &BlockFault) -> Vec<(Site, Vec<u64>)> {
         let (warp, lane) = (fault.thread as usize / LANES, fault.thread as usize % LANES);
         self.warps[fault.rank as usize * self.warps_each() + warp].callers(self.launch, lane)
@@ -81,7 +81,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         }
     }
 
-    /// Returns the fault of an asynchronous operation, which no thread is executing anymore.
+    /// Returns the fault of an asynchronous operation, which occurs when no thread executes the operation.
     pub(super) fn asynchronous(&self, words: String) -> BlockFault {
         let access = AccessFault::of_synchronization(0, words);
         let near = String::new();

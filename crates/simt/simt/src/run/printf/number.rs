@@ -62,7 +62,7 @@ fn fixed(number: f64, precision: usize, point: bool) -> String {
     format!("{number:.precision$}{end}")
 }
 
-/// Returns the digits and the power of ten.
+/// Returns the decimal digits of a number and its power of ten.
 fn split(number: f64, precision: usize) -> (String, i32) {
     let text = format!("{number:.precision$e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -98,8 +98,8 @@ fn general(number: f64, precision: usize, point: bool) -> String {
     }
 }
 
-/// Formats the part after `0x`. If the precision is smaller than the number of digits, the last digit is rounded to
-/// nearest even.
+/// Formats the part of a hexadecimal number after `0x`. If the precision is smaller than the number of digits, the last
+/// digit is rounded to nearest even.
 fn hexadecimal(number: f64, precision: Option<usize>, point: bool) -> String {
     const DIGITS: usize = 13;
     let bits = number.to_bits();

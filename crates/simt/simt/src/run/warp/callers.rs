@@ -1,4 +1,4 @@
-//! The calls that led a lane to an instruction, and the values in the panic messages of Rust's library.
+//! The calls that led a lane to an instruction, and the values for the panic messages of Rust's library.
 
 use super::{Frame, WarpState};
 use crate::alu::Alu;
@@ -7,8 +7,8 @@ use crate::observe::Site;
 use crate::run::block::LaunchState;
 
 impl WarpState {
-    /// Returns the calls that a lane is in, innermost first, with the known values for the panic message of Rust's
-    /// library.
+    /// Returns the calls on a lane's call stack, innermost first, with the values for the panic message of Rust's
+    /// library, if they are known.
     pub(in crate::run) fn callers(&self, launch: &LaunchState<'_>, lane: usize) -> Vec<(Site, Vec<u64>)> {
         let mut entries = self.stack.iter().rev();
         let entry = entries.find(|entry| entry.mask >> lane & 1 == 1);
@@ -42,8 +42,7 @@ impl WarpState {
     }
 
     /// Returns the index and the length that a lane compared before it reached the instruction at `pc`. Returns `None`
-    /// unless exactly one comparison of unsigned numbers leads to that instruction with the current values of the
-    /// registers.
+    /// unless exactly one comparison of unsigned numbers leads to that instruction for the current register values.
     fn bounds_check(&self, frame: Frame, code: &[Inst], pc: usize, lane: usize) -> Option<[u64; 2]> {
         let falls_through = |inst: &Inst| matches!(inst.op, Op::Alu(_) | Op::Memory(_) | Op::Nothing);
         let leads_here = |from: usize| from <= pc && code[from..pc].iter().all(falls_through);
@@ -52,7 +51,7 @@ impl WarpState {
             let Op::Branch { target, .. } = inst.op else {
                 continue;
             };
-            // The condition, and whether it must hold to reach `pc`.
+            // The condition, and whether the condition must hold for the lane to reach `pc`.
             let (guard, holds) = match (inst.guard, leads_here(target as usize)) {
                 (Some(guard), true) => (guard, true),
                 (Some(guard), false) if leads_here(at + 1) => (guard, false),

@@ -13,13 +13,13 @@ use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::warp::{Named, Warp};
 
-/// The reason that the inner loop stops.
+/// The reason why the inner loop stops.
 enum Pause {
     /// The lanes have reached their reconvergence point.
     Reconverged,
     /// The warp's turn is over.
     Yield,
-    /// The branch diverges: the lanes in `taken` jump, the other lanes do not.
+    /// The branch diverges: the lanes in `taken` jump, and the remaining lanes do not.
     Diverge { target: u32, reconverge: u32, taken: u32 },
     /// The lanes execute an instruction whose `membermask` also names other lanes.
     Lanes(u32),
@@ -31,7 +31,7 @@ enum Pause {
 pub(super) enum Next {
     Go,
     Stop(Status),
-    /// Lanes jumped to different targets; the lanes in the mask jumped to the same one.
+    /// Lanes jumped to different targets; the lanes in this mask share one target.
     Diverged(u32),
 }
 
@@ -384,7 +384,8 @@ impl WarpState {
         Ok(Next::Go)
     }
 
-    /// Executes an indexed branch. Returns the lanes that jump to one of the targets: all lanes, if they stay together.
+    /// Executes an indexed branch. Returns a group of lanes that jump to the same target: all lanes, if the branch does
+    /// not diverge.
     fn branch_indexed(
         &mut self,
         site: Site,
@@ -445,7 +446,7 @@ fn groups(members: &Lanes32, mut active: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the calls that the lanes of a frame are in, innermost first.
+/// Returns the calls on the call stack of a frame's lanes, innermost first.
 fn calls(frames: &[Frame], innermost: u32) -> impl Iterator<Item = Site> {
     let mut frame = frames[innermost as usize];
     std::iter::from_fn(move || {

@@ -7,7 +7,7 @@ use crate::regs::{ALL, LANES, Lanes32, Lanes64, lanes};
 use crate::run::block::LaunchState;
 
 /// The frame of a function call. Frames of different lanes may share registers and local memory; each frame uses only
-/// the parts of its lanes.
+/// the parts that belong to its lanes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Frame {
     pub(super) function: u32,
@@ -17,16 +17,17 @@ pub(super) struct Frame {
     pub(super) preds: usize,
     /// The offset of the frame's local memory.
     pub(super) local: u32,
-    /// The bytes of local memory that a GPU would use for the frame's callers and the registers they save.
+    /// The number of bytes of local memory that a GPU would use for the frame's callers and the registers that they
+    /// save.
     pub(super) depth_bytes: u32,
-    /// The frame of the caller and the program counter of the call there.
+    /// The index of the caller's frame, and the program counter of the call in the caller.
     pub(super) call: Option<(u32, u32)>,
     /// Whether an entry of the reconvergence stack belongs to the frame.
     pub(super) live: bool,
 }
 
 impl Frame {
-    /// Returns the place of the frame in the form that observers receive.
+    /// Returns the position of the frame in the form that observers receive.
     pub(super) fn place(&self) -> FramePlace {
         let registers = [self.r32, self.r64, self.preds].map(|first| first as u32);
         FramePlace { function: self.function, registers, local: self.local }
@@ -35,8 +36,8 @@ impl Frame {
 
 impl WarpState {
     /// Starts the kernel's frame. Returns `false` if there is no memory for the frame. The second and later blocks
-    /// reuse the memory of the first block. They also reuse the values of registers that do not differ between blocks,
-    /// because no instruction writes these registers.
+    /// reuse the memory of the first block. They also reuse the values of initialized registers that do not differ
+    /// between blocks, because no instruction writes these registers.
     pub(super) fn enter_kernel(&mut self, launch: &LaunchState<'_>) -> bool {
         if !self.filled {
             self.filled = self.enter(launch, 0, self.threads, None);
@@ -180,7 +181,7 @@ impl WarpState {
         true
     }
 
-    /// Returns the lanes of `active` from their function, and copies its results to the caller.
+    /// Makes the lanes of `active` return from their function, and copies the function's results to the caller.
     pub(super) fn leave(&mut self, launch: &LaunchState<'_>, active: u32) {
         let number = self.top().frame;
         for entry in &mut self.stack {
@@ -203,7 +204,8 @@ impl WarpState {
         self.changed = Some(change(&caller, pc, Some(&callee), true));
     }
 
-    /// Removes the top entry of the reconvergence stack, and its frame if no other entry uses the frame.
+    /// Removes the top entry of the reconvergence stack. Also removes the entry's frame if no other entry uses the
+    /// frame.
     pub(super) fn pop(&mut self) {
         let Some(StackEntry { frame, .. }) = self.stack.pop() else {
             return;
@@ -238,7 +240,7 @@ pub(super) fn change(caller: &Frame, pc: u32, callee: Option<&Frame>, returns: b
     FrameChange { call, caller: caller.place(), callee: callee.map(Frame::place), returns }
 }
 
-/// Extends `values` to a length of at least `len`. Returns `false` if the host has no memory for them.
+/// Extends `values` to a length of at least `len`. Returns `false` if the host has no memory for the values.
 fn grow<T: Clone>(values: &mut Vec<T>, len: usize, value: T) -> bool {
     let more = len.saturating_sub(values.len());
     let has_memory = values.try_reserve(more).is_ok();

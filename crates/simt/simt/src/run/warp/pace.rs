@@ -1,4 +1,4 @@
-//! The progress of a warp: a warp may repeat the same instructions until another warp changes what it reads.
+//! The progress of a warp: a warp may repeat the same instructions until another warp changes memory that it reads.
 
 use super::{StackEntry, Wait, WarpState};
 use crate::code::{Callee, Op};
@@ -6,19 +6,19 @@ use crate::memory::Stored;
 use crate::regs::{Lanes32, Lanes64};
 use crate::run::block::LaunchState;
 
-/// The number of instructions without a wait after which a warp is first checked for repetition. The next check follows
-/// whenever the number has doubled.
+/// A warp that executes this number of instructions without waiting is checked for repetition. Further checks follow
+/// each time the number of instructions has doubled.
 const CHECK_AFTER: u64 = 1 << 14;
-/// The number of instructions before the first check if another warp of the launch has repeated itself. Warps that wait
-/// for each other often all repeat themselves.
+/// The number of instructions before the first check if another warp of the launch has repeated itself. If one of
+/// several warps that wait for each other repeats itself, the others often do too.
 const CHECK_SOON: u64 = 1 << 10;
 /// The number of instructions before the first check if the warp itself has repeated itself before.
 const CHECK_AT_ONCE: u64 = 1 << 8;
 /// The number of instructions that a diverged warp executes without a wait before lanes at a reconvergence point
-/// continue without the other lanes. The other lanes may not repeat themselves exactly, for example because they count
-/// their attempts.
+/// continue without the other lanes. This limit is needed because the other lanes may not repeat themselves exactly,
+/// for example if they count their attempts.
 const PATIENCE: u64 = 1 << 18;
-/// The value of `PATIENCE` after lanes have already continued in this way.
+/// The number that replaces `PATIENCE` once lanes have continued without the other lanes.
 const LESS_PATIENCE: u64 = 1 << 12;
 
 /// The progress of a warp.
@@ -28,14 +28,14 @@ pub(in crate::run) struct Pace {
     pub(in crate::run) blocked: bool,
     /// Whether all groups of lanes of the warp repeat themselves.
     pub(in crate::run) spins: bool,
-    /// The number of consecutive groups of lanes that were found to repeat themselves.
+    /// The number of groups of lanes, checked one after another, that were found to repeat themselves.
     repeating: usize,
     /// Whether one of these groups tries to change memory, for example to take a lock.
     tries: bool,
     /// The number of instructions since the warp last waited.
     executed: u64,
-    /// The number of instructions at which the warp is next checked for repetition, and the number at which it is first
-    /// checked.
+    /// The number of instructions at which the warp is next checked for repetition, and the number for the first check
+    /// after a wait.
     check_at: u64,
     check_interval: u64,
     /// The number of instructions after which lanes give up reconvergence.
@@ -58,7 +58,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Starts a block. What was learned from the previous block is kept.
+    /// Starts a block. Keeps the limits that the previous block adjusted.
     pub(super) fn begin(&mut self) {
         self.blocked = false;
         self.restart();
@@ -82,7 +82,7 @@ impl Pace {
         self.repeating > 0
     }
 
-    /// Checks the warp earlier, because another warp of the launch has repeated itself.
+    /// Makes the first check of the warp earlier, because another warp of the launch has repeated itself.
     #[inline]
     pub(in crate::run) fn check_sooner(&mut self) {
         if self.check_interval > CHECK_SOON {
@@ -91,7 +91,7 @@ impl Pace {
         }
     }
 
-    /// Returns the length of a turn that would otherwise have `turn` instructions.
+    /// Returns the number of instructions of a turn, at most `turn`.
     pub(in crate::run) fn turn(&self, turn: u32) -> u32 {
         turn.min(self.check_interval as u32)
     }
@@ -109,7 +109,7 @@ pub(in crate::run) struct Snapshot {
 
 impl WarpState {
     /// Ends a turn of `executed` instructions. Returns whether the warp should be checked for repetition. `group`
-    /// receives the number of groups of lanes that can be executed and returns the next one.
+    /// receives the number of groups of lanes that can be executed, and returns the index of the next group.
     pub(in crate::run) fn end_turn(&mut self, executed: u32, group: impl FnOnce(usize) -> usize) -> bool {
         let pace = &mut self.pace;
         pace.executed += u64::from(executed);
@@ -146,9 +146,9 @@ impl WarpState {
             && note(self.local.all(), &mut snapshot.local)
     }
 
-    /// Returns where the next instruction stores to memory that other lanes can read. Returns `None` if the warp waits,
-    /// or if the instruction changes state that is not compared. A warp that changes memory has changed more than its
-    /// registers: it may keep a counter in memory.
+    /// Returns the locations that the next instruction stores to, in memory that other lanes can read. Returns `None`
+    /// if the warp waits, or if the instruction changes state that is not compared. A store can make a warp's rounds
+    /// differ even if its registers repeat, for example if the warp keeps a counter in memory.
     pub(in crate::run) fn stores_next(&mut self, launch: &LaunchState<'_>) -> Option<Stored> {
         while let Some(entry) = self.stack.last().copied() {
             if entry.mask != 0 && entry.wait != Wait::Nothing {
@@ -193,9 +193,9 @@ impl WarpState {
     /// Records that the top group of lanes repeats itself, and selects another group. If all groups repeat themselves,
     /// the warp [spins](Pace::spins).
     ///
-    /// A group that only reads may wait for another block, so the lanes at its reconvergence point keep waiting. They
-    /// continue if a group `tries` to change memory, because they may hold the lock that the group tries to take. They
-    /// also continue if nothing else in the launch makes progress, as `alone` says.
+    /// A group that only reads may wait for another block, so the lanes at its reconvergence point keep waiting. These
+    /// lanes continue if a group `tries` to change memory, because they may hold the lock that the group tries to take.
+    /// They also continue if `alone` is true, which means that nothing else in the launch makes progress.
     pub(in crate::run) fn record_repetition(&mut self, tries: bool, alone: bool) {
         self.pace.check_interval = CHECK_AT_ONCE;
         // The next group is checked after its first turn.

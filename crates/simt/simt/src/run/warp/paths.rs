@@ -1,10 +1,10 @@
 //! The positions of a warp's lanes: divergence and reconvergence.
 //!
 //! Since Volta, each thread of a warp makes progress independently (CUDA C++ Programming Guide, "Independent Thread
-//! Scheduling"). Groups of diverged lanes are executed one after the other. They wait where they reconverge, as long as
-//! all lanes can make progress. When a group waits, the next group is executed. The lanes at a reconvergence point
-//! continue without the rest of their warp only when nothing else can end the wait of the rest: see
-//! [`give_up_reconvergence`]. Groups that were separated in this way merge again where they meet.
+//! Scheduling"). Groups of diverged lanes are executed one after the other. Groups wait for each other where they
+//! reconverge, as long as all lanes can make progress. When a group waits, the next group is executed. Lanes at a
+//! reconvergence point continue without the rest of their warp only if the rest waits and nothing else can end that
+//! wait: see [`give_up_reconvergence`]. Groups that were separated in this way merge again where they meet.
 //!
 //! [`give_up_reconvergence`]: WarpState::give_up_reconvergence
 
@@ -13,12 +13,12 @@ use crate::code::{NEVER, Op};
 use crate::run::block::LaunchState;
 
 impl WarpState {
-    /// Returns the top entry of the reconvergence stack, which exists while an instruction is executed.
+    /// Returns the top entry of the reconvergence stack. While an instruction is executed, the stack is not empty.
     pub(super) fn top(&mut self) -> &mut StackEntry {
         self.stack.last_mut().expect("the loop runs only while there is an entry")
     }
 
-    /// Diverges: the lanes of `taken` continue at `target`, and the other lanes of `mask` after the branch.
+    /// Diverges: the lanes of `taken` continue at `target`, and the other lanes of `mask` continue after the branch.
     pub(super) fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
         self.diverge(reconverge, &[(pc + 1, mask & !taken), (target, taken)]);
     }
@@ -29,7 +29,8 @@ impl WarpState {
         let entry = self.top();
         let frame = entry.frame;
         if reconverge == NEVER || entry.reconvergence_pc == reconverge {
-            // The lanes do not reconverge before they end, or they reconverge where the entry below reconverges anyway.
+            // The lanes do not reconverge before they end, or they reconverge at the reconvergence point of the next
+            // lower entry.
             self.stack.pop();
         } else {
             entry.pc = reconverge;
@@ -45,7 +46,7 @@ impl WarpState {
         }
     }
 
-    /// Returns the index of each entry, from the top of the stack, with the lanes of the entry that are at its `pc`.
+    /// Returns the index of each entry, from the top of the stack, and the lanes of the entry that are at its `pc`.
     pub(super) fn present(&self) -> impl Iterator<Item = (usize, u32)> {
         let mut covered = 0;
         self.stack.iter().enumerate().rev().map(move |(index, entry)| {
@@ -63,8 +64,8 @@ impl WarpState {
         })
     }
 
-    /// Returns the topmost accepted entry at which lanes wait for other lanes to reconverge with, and the waiting
-    /// lanes.
+    /// Returns the topmost entry that satisfies `accept` and at which lanes wait to reconverge with other lanes. Also
+    /// returns these waiting lanes.
     fn reconverging(&self, accept: impl Fn(&StackEntry) -> bool) -> Option<(usize, u32)> {
         self.present().find(|(index, present)| {
             let entry = &self.stack[*index];
@@ -79,8 +80,8 @@ impl WarpState {
         }
     }
 
-    /// Splits off the lanes of `present`, which wait at an entry for other lanes to reconverge with, so that they
-    /// continue without the other lanes.
+    /// Splits off the lanes of `present`, which wait at an entry to reconverge with other lanes. The lanes of `present`
+    /// then continue without the other lanes.
     fn split_off(&mut self, (index, present): (usize, u32)) {
         let entry = &mut self.stack[index];
         entry.mask &= !present;
@@ -88,7 +89,7 @@ impl WarpState {
         self.stack.push(alone);
     }
 
-    /// Moves an entry that can be executed to the top of the stack. If there is none, returns the reason.
+    /// Moves an entry that can be executed to the top of the stack. If there is no such entry, returns the reason.
     #[cold]
     pub(super) fn choose(&mut self, launch: &LaunchState<'_>) -> Option<Status> {
         if self.stack.iter().any(|entry| entry.wait == Wait::Lanes) {
@@ -103,7 +104,8 @@ impl WarpState {
         if self.join_aligned(launch) {
             return Some(Status::Barrier);
         }
-        // A GPU's compiler ends lanes at their branch to the end of the kernel, so other lanes do not wait for them.
+        // A GPU's compiler makes lanes exit at their branch to the end of the kernel, so other lanes do not wait for
+        // them.
         match self.reconverging(|entry| self.ends(launch, entry)) {
             Some(ending) => {
                 self.split_off(ending);
@@ -133,8 +135,8 @@ impl WarpState {
         false
     }
 
-    /// Moves another group of lanes that can be executed to the top. `choose` receives the number of groups and returns
-    /// one.
+    /// Moves another group of lanes that can be executed to the top. `choose` receives the number of such groups and
+    /// returns the index of one.
     pub(super) fn rotate(&mut self, choose: impl FnOnce(usize) -> usize) {
         if self.stack.len() > 1 {
             let groups: Vec<usize> = self.runnable().collect();
@@ -172,8 +174,8 @@ impl WarpState {
     /// Lets lanes that wait at their reconvergence point continue without the lanes that they wait for. Returns `false`
     /// if no lanes wait.
     ///
-    /// The caller must have found that nothing else can end the wait of the other lanes: the other lanes wait for these
-    /// lanes, or try to take a lock that these lanes may hold.
+    /// Before the call, the caller must have found that nothing else can end the wait of the other lanes. The other
+    /// lanes wait for these lanes, or try to take a lock that these lanes may hold.
     pub(in crate::run) fn give_up_reconvergence(&mut self) -> bool {
         let found = self.reconverging(|_| true);
         if let Some(waiting) = found {

@@ -1,10 +1,10 @@
-//! What may differ between two rounds of a loop in which a warp waits, such as a counter of its attempts.
+//! The values that may differ between two rounds of a loop in which a warp waits, such as a counter of its attempts.
 //!
-//! A warp repeats itself if it returns to the same instruction with the same values in all registers and has changed
-//! nothing in memory. It then keeps repeating until another warp changes what it reads. A warp also repeats itself if
-//! some values differ, but do not decide where its lanes go, which memory they access, or which values they store. The
-//! next round then does the same as this round. To check this, a round is followed instruction by instruction, with the
-//! registers and local memory that vary.
+//! A warp repeats itself if it returns to the same instruction with the same values in all registers and has not
+//! changed memory. Such a warp repeats itself until another warp changes memory that it reads. A warp also repeats
+//! itself if the only values that differ have no influence on the lanes' branches, addresses and stored values. To
+//! check this, the simulator follows a round instruction by instruction, and tracks which registers and which words of
+//! local memory vary.
 
 use super::{Snapshot, WarpState};
 use crate::code::{Callee, Func, Op, Reg, Signature, Slot};
@@ -13,7 +13,7 @@ use crate::regs::{ALL, LANES, lanes};
 use crate::run::block::LaunchState;
 use crate::warp::Named;
 
-/// Registers and words of local memory that may differ from round to round, with the lanes in which they may differ.
+/// The registers and words of local memory that may differ from round to round, and the lanes in which they may differ.
 /// Registers and words beyond the end of a list may differ in all lanes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::run) struct Varying {
@@ -29,7 +29,7 @@ pub(in crate::run) struct Varying {
 type Base = [usize; 3];
 
 impl Varying {
-    /// Returns whether nothing differs.
+    /// Returns whether no register and no word of local memory differs.
     pub(in crate::run) fn is_empty(&self) -> bool {
         self.lists().iter().all(|list| list.iter().all(|lanes| *lanes == 0))
     }
@@ -38,7 +38,7 @@ impl Varying {
         [&self.r32, &self.r64, &self.preds, &self.local]
     }
 
-    /// Adds what varies in `other`. Returns whether `other` adds anything.
+    /// Adds everything that varies in `other`. Returns whether `other` adds anything.
     pub(in crate::run) fn add(&mut self, other: &Varying) -> bool {
         let mut more = false;
         let pairs = [
@@ -71,7 +71,7 @@ impl Varying {
         list.get(at).copied().unwrap_or(ALL)
     }
 
-    /// Records that the lanes of `active` write a register, whose new value varies in the lanes of `varies`.
+    /// Records that the lanes of `active` write a register, and that the new value varies in the lanes of `varies`.
     fn write(&mut self, base: Base, reg: Reg, active: u32, varies: u32) {
         let (list, at) = self.place(base, reg);
         if list.len() <= at {
@@ -105,7 +105,7 @@ impl WarpState {
         self.stack == snapshot.stack
     }
 
-    /// Returns what differs from the snapshot, which was taken at the current instruction.
+    /// Returns the registers and words that differ from the snapshot, which was taken at the current instruction.
     pub(in crate::run) fn differences(&self, launch: &LaunchState<'_>, snapshot: &Snapshot) -> Varying {
         fn lanes_of<T: PartialEq>(current: &[T], noted: &[T]) -> u32 {
             let pairs = current.iter().zip(noted).enumerate();
@@ -129,8 +129,8 @@ impl WarpState {
         }
     }
 
-    /// Follows what varies through the next instruction. Returns `false` if varying values decide what the instruction
-    /// does, or if this analysis does not support the instruction.
+    /// Updates `varying` for the next instruction. Returns `false` if varying values decide what the instruction does,
+    /// or if this analysis does not support the instruction.
     pub(in crate::run) fn follow(&mut self, launch: &LaunchState<'_>, varying: &mut Varying) -> bool {
         let Some(entry) = self.stack.last().copied() else {
             return false;
@@ -233,8 +233,8 @@ impl WarpState {
         true
     }
 
-    /// Returns each lane of `active` with the address that it accesses in local memory, or with `None` for other
-    /// memory. Returns `None` if the addresses vary.
+    /// Returns each lane of `active` with the address that the lane accesses in local memory, or with `None` if the
+    /// lane accesses other memory. Returns `None` as a whole if the addresses vary.
     fn places(
         &mut self,
         frame: u32,
@@ -264,7 +264,8 @@ impl WarpState {
 }
 
 impl Varying {
-    /// Starts the frame of a called function: its registers hold arbitrary values, except for the initialized ones.
+    /// Starts the frame of a called function: all registers in the frame hold arbitrary values, except the initialized
+    /// registers.
     fn begin_frame(&mut self, caller: Base, func: &Func, callee: &Func, active: u32) {
         let counts = [func.r32, func.r64, func.preds];
         let base: Base = std::array::from_fn(|file| caller[file] + counts[file] as usize);

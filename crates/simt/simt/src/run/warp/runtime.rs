@@ -35,8 +35,8 @@ pub(super) fn called(program: &Program, call: &Call, address: u64, listed: &Opti
 }
 
 impl WarpState {
-    /// Returns the address that the lanes of `active` call. If they call different addresses, makes them diverge and
-    /// returns `None`.
+    /// Returns the address that the lanes of `active` call. If the lanes call different addresses, makes the lanes
+    /// diverge and returns `None`.
     pub(super) fn target(&mut self, site: Site, address: R64, mask: u32, active: u32) -> Option<u64> {
         let frame = self.top().frame;
         let addresses = *self.regs(frame).get64(address);

@@ -1,4 +1,4 @@
-//! What the lanes of a warp wait for: each other, at instructions with a `membermask`, and barriers.
+//! How the lanes of a warp wait: for each other, at instructions with a `membermask`, and at barriers.
 
 use super::execute::Next;
 use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
@@ -10,8 +10,8 @@ use crate::run::fault::FaultKind;
 use crate::warp::Warp;
 
 impl WarpState {
-    /// Makes the lanes of `active`, a part of the entry's `mask`, wait at the instruction at `pc` for the other lanes
-    /// that its `membermask` names.
+    /// Makes the lanes of `active`, a subset of the entry's `mask`, wait at the instruction at `pc` for the other lanes
+    /// that the instruction's `membermask` names.
     pub(super) fn await_lanes(&mut self, launch: &LaunchState<'_>, pc: u32, mask: u32, active: u32) {
         let op = self.warp_op(launch, self.stack.len() - 1);
         let frame = self.top().frame;
@@ -46,7 +46,7 @@ impl WarpState {
         }
     }
 
-    /// Returns the lanes that the lanes of an entry wait for, including themselves.
+    /// Returns the lanes that the lanes of an entry wait for, including the entry's lanes.
     fn awaited(&mut self, launch: &LaunchState<'_>, index: usize) -> u32 {
         let op = self.warp_op(launch, index);
         let StackEntry { mask, frame, .. } = self.stack[index];
@@ -83,7 +83,8 @@ impl WarpState {
                 continue;
             }
             let mut values = [0; LANES];
-            // The lanes that wait for each other here, which are reported at each of their instructions.
+            // The lanes that wait for each other at `bar.warp.sync`; they are reported at each instruction that they
+            // have reached.
             let together = if matches!(op, Warp::Sync { .. }) { awaited & there } else { 0 };
             for index in &group {
                 let StackEntry { mask, frame, .. } = self.stack[*index];
@@ -113,8 +114,8 @@ impl WarpState {
         }
     }
 
-    /// Handles the arrival at a barrier of the lanes of `active`, a part of the entry's `mask`. Returns how the warp
-    /// continues.
+    /// Handles the lanes of `active`, a subset of the entry's `mask`, when they arrive at a barrier. Returns how the
+    /// warp continues.
     pub(super) fn arrive(&mut self, site: Site, barrier: &Barrier, mask: u32, active: u32) -> Next {
         if active != mask {
             self.diverge(site.pc + 1, &[(site.pc + 1, active)]);
@@ -128,7 +129,7 @@ impl WarpState {
         if barrier.waits {
             self.top().wait = Wait::Barrier(arrival.id);
         }
-        // A barrier with a count counts whole warps, regardless of their number of threads.
+        // A barrier with a count counts every warp as 32 threads, regardless of the number of threads in the warp.
         let absent = match arrival.count {
             Some(_) if active | self.at(Wait::Barrier(arrival.id)) == alive => !alive,
             _ => 0,
@@ -183,7 +184,7 @@ impl WarpState {
         self.cluster_arrived = 0;
     }
 
-    /// Returns the lanes of all entries whose wait is `wait`.
+    /// Returns the lanes of all entries whose `wait` field equals `wait`.
     pub(super) fn at(&self, wait: Wait) -> u32 {
         let there = self.stack.iter().filter(|entry| entry.wait == wait);
         there.fold(0, |all, entry| all | entry.mask)
@@ -199,7 +200,8 @@ impl WarpState {
         }
     }
 
-    /// Returns the arrival of the lanes of an entry at the barrier before its `pc`, with `threads` not yet set.
+    /// Returns the arrival of an entry's lanes at the barrier that precedes the entry's `pc`, with `threads` not yet
+    /// set.
     fn arrival(&mut self, index: usize, barrier: &Barrier) -> Arrival {
         let StackEntry { mask, frame, .. } = self.stack[index];
         let mut site = self.site_of(&self.stack[index]);
@@ -221,7 +223,7 @@ impl WarpState {
     }
 
     /// Lets lanes that wait for the rest of their warp arrive at an `.aligned` barrier, if all lanes have reached the
-    /// barrier. They may be at different instructions: a GPU counts the threads of a warp individually.
+    /// barrier. The lanes may be at different instructions, because a GPU counts the threads of a warp individually.
     pub(super) fn join_aligned(&mut self, launch: &LaunchState<'_>) -> bool {
         let waits = |entry: &&StackEntry| matches!(entry.wait, Wait::Aligned(_));
         let Some(wait) = self.stack.iter().find(waits).map(|entry| entry.wait) else {
@@ -369,7 +371,7 @@ pub(super) struct Meeting {
     lanes: u32,
     /// All lanes that met at a `bar.warp.sync`; 0 for other instructions.
     together: u32,
-    /// The lanes in the mask that ended after they had passed their reconvergence point.
+    /// The lanes in the `membermask` that ended after they had passed their reconvergence point.
     gone: u32,
     /// The lanes that shuffle from lanes that do not participate.
     absent_sources: u32,
@@ -384,12 +386,12 @@ pub(in crate::run) struct Waiting {
     pub(in crate::run) site: Site,
     /// The barrier at which the lanes wait.
     pub(in crate::run) barrier: Option<u32>,
-    /// Whether the lanes could continue and only wait for other lanes to reconverge with.
+    /// Whether the lanes could continue and wait only to reconverge with other lanes.
     pub(in crate::run) reconverges: bool,
 }
 
 impl Waiting {
-    /// Returns the first thread.
+    /// Returns the number in the block of the first waiting thread.
     pub(in crate::run) fn thread(&self) -> u32 {
         self.warp * LANES as u32 + self.lanes.trailing_zeros()
     }
