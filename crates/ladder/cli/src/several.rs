@@ -350,7 +350,7 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
     let timing = match runs {
         Some(runs) if is_timed => {
             format!(
-                "median of {runs} runs after {WARM_UP} to warm up, each the slowest device's, including the combining"
+                "median of {runs} runs after {WARM_UP} to warm up, each timed on its slowest device, with the combination"
             )
         }
         _ => "checked and not timed".to_owned(),

@@ -160,7 +160,10 @@ fn sanitizer_findings_set_the_exit_code_on_request() {
     assert!(messages.contains("leak of 128 bytes") && messages.contains("2 findings in 0 launches"), "{messages}");
     // An unknown sanitizer.
     let (end, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "rice"), ("LADDER_SANITIZE_EXIT", "9")]);
-    assert!(end == "9" && messages.contains("error: LADDER_SANITIZE: there is no sanitizer `rice`"), "{end}: {messages}");
+    assert!(
+        end == "9" && messages.contains("error: LADDER_SANITIZE: there is no sanitizer `rice`"),
+        "{end}: {messages}"
+    );
     // Long messages are wrapped between words.
     assert!(messages.split_whitespace().collect::<Vec<_>>().join(" ").contains("did you mean `race`?"), "{messages}");
     for (checks, code, words) in [

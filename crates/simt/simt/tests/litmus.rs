@@ -49,7 +49,7 @@ const HEAD: &str = "\
 The tests are small programs of threads that share variables `x` and `y`, which are zero at the start.
 [simt's tests](../crates/simt/simt/tests/litmus.rs) run each program hundreds of times under random schedules and write this table. The
 threads are lanes of a warp, warps of a block or blocks of a grid. No interleaving of the threads produces the *outcome*. The column
-\"the model\" says whether the PTX memory model allows the outcome, and the last column whether simt shows it.
+\"the model\" says whether the PTX memory model allows the outcome, and the last column says whether simt shows it.
 
 simt is **sequentially consistent**: it interleaves the threads' instructions, and every access takes effect for all threads at once. So
 it shows none of the weak outcomes that a GPU can produce, and a missing fence or scope does not change a result. The sanitizer `race`

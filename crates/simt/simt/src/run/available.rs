@@ -12,8 +12,8 @@ pub fn available_memory() -> Option<u64> {
     Some(limited().map_or(available, |limited| available.min(limited)))
 }
 
-/// Parses the line `Max address space         4294967296           unlimited            bytes`. Returns `None` if there
-/// is no limit.
+/// Parses the line `Max address space         4294967296           unlimited            bytes`. Returns `None` if the
+/// limit is `unlimited`.
 pub(super) fn address_space_limit(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
