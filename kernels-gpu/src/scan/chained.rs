@@ -52,7 +52,7 @@ pub unsafe fn scan_chained<const BLOCK: u32>(input: *const i32, output: *mut i32
             0_i32
         } else {
             loop {
-                // SAFETY: the previous tile has a word, and its block is running, because that block's ticket is
+                // SAFETY: the previous tile has a word, and its block has started, because that block's ticket is
                 // smaller.
                 if let (State::Prefix, sum) = unsafe { status.read(tile - 1) } {
                     break sum;

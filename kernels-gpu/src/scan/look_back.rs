@@ -49,7 +49,7 @@ pub unsafe fn scan_look_back<const BLOCK: u32>(input: *const i32, output: *mut i
     if tid == 0 {
         // SAFETY: the last word of `warp_sums` holds the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };
-        // SAFETY: the blocks of all earlier tiles are running, because their tickets are smaller.
+        // SAFETY: the blocks of all earlier tiles have started, because their tickets are smaller.
         let prefix = unsafe { status.look_back(tile, sum) };
         // SAFETY: one thread writes `shared`, and no thread reads it before the barrier.
         unsafe { *shared = prefix };

@@ -62,7 +62,7 @@ pub unsafe fn scan_look_back_warp<
     if tid < 32 {
         // SAFETY: the last word of `warp_sums` holds the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };
-        // SAFETY: all lanes of the warp call `look_back_warp`. The blocks of all earlier tiles are running, because
+        // SAFETY: all lanes of the warp call `look_back_warp`. The blocks of all earlier tiles have started, because
         // their tickets are smaller.
         let prefix = unsafe { status.look_back_warp::<T, O>(tile, sum) };
         if tid == 0 {

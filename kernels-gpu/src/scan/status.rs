@@ -148,7 +148,7 @@ impl Status {
     /// tile at a time, until it finds a prefix.
     ///
     /// # Safety
-    /// The tile has a word, and the blocks of all earlier tiles are running.
+    /// The tile has a word, and the blocks of all earlier tiles have started.
     #[inline(always)]
     pub(super) unsafe fn look_back(self, tile: u32, sum: i32) -> i32 {
         let mut before = 0_i32;

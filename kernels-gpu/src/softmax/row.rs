@@ -172,8 +172,8 @@ pub(super) fn exp(x: f32) -> f32 {
     exp2(x * core::f32::consts::LOG2_E)
 }
 
-/// Returns the number to subtract from elements with this maximum. For -∞ the result is 0. Otherwise, the difference of
-/// two equal infinities would be NaN, and the sum would be NaN even if other elements of the row are finite.
+/// Returns the number to subtract from elements with this maximum. For -∞ the result is 0, because the difference of
+/// two equal infinities is NaN, and the sum would be NaN even if other elements of the row are finite.
 #[inline(always)]
 pub(super) fn shift(max: f32) -> f32 {
     if max == f32::NEG_INFINITY { 0.0 } else { max }

@@ -116,7 +116,7 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
             // SAFETY: the positions are all different.
             unsafe { put_values(tile_values, places, moved) };
             if tid < DIGITS {
-                // SAFETY: the blocks of all tiles are running, and only this thread writes the words and the offset of
+                // SAFETY: the blocks of all tiles have started, and only this thread writes the words and the offset of
                 // its digit.
                 unsafe {
                     let before = words.look_back::<1>(tile, tid);

@@ -370,7 +370,7 @@ impl Words {
     /// first, until a word holds a prefix. Reads `AT_ONCE` words at a time.
     ///
     /// # Safety
-    /// The blocks of all tiles before `tile` are running. They publish their words without waiting for later tiles.
+    /// The blocks of all tiles before `tile` have started. They publish their words without waiting for later tiles.
     #[inline(always)]
     pub(super) unsafe fn look_back<const AT_ONCE: usize>(self, tile: u32, digit: u32) -> u32 {
         let mut before = 0;

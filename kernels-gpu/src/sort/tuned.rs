@@ -128,7 +128,7 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
                 items = unsafe { load_keys::<K, BLOCK, ITEMS>(from, next, n) };
             }
             if tid < DIGITS {
-                // SAFETY: the blocks of all tiles are running, and only this thread writes the words and the offset of
+                // SAFETY: the blocks of all tiles have started, and only this thread writes the words and the offset of
                 // its digit.
                 unsafe {
                     let before = words.look_back::<4>(tile, tid);

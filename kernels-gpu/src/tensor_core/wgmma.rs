@@ -119,8 +119,8 @@ impl<E: Element, L: Layout> Tile<E, L> {
 /// registers in each.
 ///
 /// Thread `t` holds elements of row `t / 32 * 16 + t % 32 / 4` and of the row that is 8 rows below. Of each eight
-/// columns `8 i` to `8 i + 7`, the thread holds column `8 i + t % 4 * 2` and the next column. Registers `4 i` and `4 i
-/// + 1` hold the elements of the first row, and `4 i + 2` and `4 i + 3` the elements of the second row. (PTX ISA,
+/// columns `8 i` to `8 i + 7`, the thread holds column `8 i + t % 4 * 2` and the next column. The elements of the first
+/// row are in registers `4 i` and `4 i + 1`, and the elements of the second row in `4 i + 2` and `4 i + 3`. (PTX ISA,
 /// "Register Fragments for wgmma.mma_async.m64nNk16", matrix D.)
 pub trait Sums<E>: Finish {
     /// Starts the product of the 64 rows of `a` with all columns of `b`. If `is_added`, the product is added to the

@@ -36,10 +36,10 @@ struct Arguments {
     /// The repository with the folders results and docs
     #[arg(long, value_name = "PATH", default_value = ".")]
     root: PathBuf,
-    /// Do not change documents: exit with code 1 if a document does not show the kept results
+    /// Do not change documents: exit with code 1 if a document does not show the recorded results
     #[arg(long)]
     check: bool,
-    /// A command of `lab` or `ladder`; without one, the documents are updated from the kept results
+    /// A command of `lab` or `ladder`; without one, the documents are updated from the recorded results
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "check")]
     command: Vec<String>,
 }
@@ -86,7 +86,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         false => {
             let names = stale.join(", ");
             let text =
-                format!("these documents do not show the kept results: {names}; `cargo lab record` updates them");
+                format!("these documents do not show the recorded results: {names}; `cargo lab record` updates them");
             Err(Error::Failed { text, code: WRONG })
         }
     }

@@ -35,7 +35,7 @@ struct Arguments {
     /// File for verdicts, from which the next run continues
     #[arg(long, value_name = "PATH", default_value = "target/mutants.jsonl")]
     kept: PathBuf,
-    /// Discard the kept verdicts
+    /// Discard the recorded verdicts
     #[arg(long)]
     again: bool,
     /// Run a sample of COUNT mutants, spread evenly over the rungs

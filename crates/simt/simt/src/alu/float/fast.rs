@@ -62,7 +62,7 @@ pub(super) fn run32<const FTZ: bool>(op: Fast, regs: &mut Regs<'_>, mask: u32, t
 /// NaN an operation returns.
 ///
 /// An H100 checks the second operand of `add`, `sub`, `mul` and `fma` first, then the third, then the first. Callers
-/// pass the operands in the reverse of that order.
+/// pass the operands in that order.
 #[inline(always)]
 pub(crate) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
     const QUIET: u64 = 1 << 51;

@@ -29,8 +29,8 @@ impl WarpState {
         let entry = self.top();
         let frame = entry.frame;
         if reconverge == NEVER || entry.reconvergence_pc == reconverge {
-            // The lanes do not reconverge before they end, or they reconverge at the reconvergence point of the next
-            // lower entry.
+            // The lanes do not reconverge before they end, or they reconverge at this entry's reconvergence point,
+            // where the next lower entry continues.
             self.stack.pop();
         } else {
             entry.pc = reconverge;
