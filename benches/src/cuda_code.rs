@@ -52,8 +52,8 @@ macro_rules! ports {
     };
 }
 
-/// The ladders with CUDA ports. A rung has a port if its ladder's file has the rung's entries, for the architecture
-/// that the file is compiled for.
+/// The ladders with CUDA ports. A rung has a port if the CUDA file of its ladder contains the rung's kernels, for the
+/// architecture that the file is compiled for.
 pub const PORTS: &[PortText] = ports![
     "reduce",
     "transpose",

@@ -295,7 +295,8 @@ pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Starts the products of all stages of a tile. The products replace the sums. A wait for the products must follow.
+/// Starts the products of all stages of a tile. The products replace the sums. The caller must then wait for the
+/// products.
 ///
 /// # Safety
 /// See [`multiply`]. Its requirements must hold for each stage of the tile when the stage is full.

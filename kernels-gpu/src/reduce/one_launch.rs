@@ -55,8 +55,8 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
     // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
     let mut sum = unsafe { sum_vectors::<BLOCK>(input, n) };
     if block_idx == last_block {
-        // SAFETY: only the last block of the grid calls `collect`. Each other block publishes its sum and waits for
-        // nothing.
+        // SAFETY: only the last block of the grid calls `collect`. Every other block publishes its sum and does not
+        // wait.
         sum += unsafe { collect::<BLOCK>(workspace, last_block) };
     }
     // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.

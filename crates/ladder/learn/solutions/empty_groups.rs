@@ -37,7 +37,8 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
                 }
             }
         }
-        // After the last step, this group is empty, so each step has one newer group.
+        // After the last step, this group is empty. It is still committed, so one newer group is in flight whenever a
+        // step waits.
         commit();
     };
     start(0);

@@ -109,8 +109,8 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     Module::from_ptx(ptx).map(Ok).map_err(|error| Error::Compiler(error.to_string()))
 }
 
-/// Writes a file unless it already contains this text, because cargo recompiles when a file's modification time is
-/// newer.
+/// Writes `text` to a file unless the file already contains it. A write would change the modification time, so cargo
+/// would recompile.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     match fs::read_to_string(path) {
         Ok(old) if old == text => Ok(()),

@@ -1,5 +1,5 @@
 //! Device code of many kinds. Code that compiles must give the same bits on simt as on the host. Code that does not
-//! compile must be rejected with a message that names its line of Rust.
+//! compile must be rejected with a message that names the line in the Rust file.
 
 use std::panic::catch_unwind;
 use std::path::Path;

@@ -2,9 +2,9 @@
 //!
 //! # Algorithm
 //!
-//! If no thread can continue from a wait, the simulator reports a fault, which [`faults`] describes. The sanitizer adds
-//! errors whose effect the PTX ISA leaves undefined, although a GPU may continue ("Parallel Synchronization and
-//! Communication Instructions"):
+//! If no thread can continue from a wait, the simulator reports a fault, which [`faults`] describes. The sanitizer also
+//! reports errors after which a GPU may continue, but whose effect the PTX ISA leaves undefined ("Parallel
+//! Synchronization and Communication Instructions"):
 //!
 //! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once
 //!   ([`barriers`]);

@@ -164,7 +164,7 @@ fn impossible_options_are_refused_with_the_allowed_values() {
     };
     let long = launch("softmax_vector", &[("m", "1"), ("n", "32769")]).unwrap_err().to_string();
     assert!(long.contains("a row has 32769 elements") && long.contains("use --n 32768, or softmax_bulk"), "{long}");
-    // The row is longer than the longest row of all other rungs.
+    // Only rungs without a limit support this row.
     let longer = launch("softmax_cluster", &[("m", "1"), ("n", "524289")]).unwrap_err().to_string();
     assert!(longer.contains("use --n 262144, or softmax_online"), "{longer}");
     let many = launch("softmax_cluster", &[("m", "268435456"), ("n", "1")]).unwrap_err().to_string();

@@ -99,7 +99,7 @@ pub(super) struct Traffic {
     windows: u64,
     blocks: u64,
     counts: [Counts; Kind::ALL.len()],
-    /// The bursts of the current access, by number.
+    /// The numbers of the bursts in the current access.
     bursts: Vec<u64>,
     /// The number of these bursts in each channel; zeros between accesses.
     queues: Vec<u32>,

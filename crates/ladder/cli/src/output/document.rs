@@ -17,7 +17,7 @@ pub struct Document {
     records: Vec<String>,
     /// The JSON output if it is not an array.
     value: Option<String>,
-    /// The circumstances in which the tables' results were measured.
+    /// The conditions under which the tables' results were measured.
     context: Option<Context>,
 }
 

@@ -1,4 +1,4 @@
-//! Expands a function with `#[rung(…)]` to its kernels and its description.
+//! Expands a function with the attribute `#[rung(…)]` into its kernels and its description.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};

@@ -1,6 +1,6 @@
-//! Small pieces of device code. Each module has a function `value` of a thread's index. It is compiled for the GPU as
-//! one kernel, and for the host, which computes the expected value. The two programs define `cases!` and `traps!`
-//! differently.
+//! Small pieces of device code. Each module has a function `value` that takes a thread's index. It is compiled for the
+//! GPU as one kernel, and for the host, which computes the expected value. The two programs define `cases!` and
+//! `traps!` differently.
 
 use core::fmt;
 

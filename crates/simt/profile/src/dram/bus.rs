@@ -33,7 +33,7 @@ pub struct Bus {
     pub timeline: Vec<Vec<Moment>>,
 }
 
-/// The utilization of the bus with a number of banks.
+/// The utilization of the bus for a given number of banks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BusUse {
     /// The number of banks of the channel, B.

@@ -47,7 +47,7 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Keeps the `most` lines with the largest first number, in their original order.
+    /// Keeps only the `most` lines whose first numbers are largest. The order of these lines does not change.
     pub fn keep_costliest(&mut self, most: usize) {
         let mut counts: Vec<u64> = self.lines.iter().filter_map(|line| line.counts.first().copied()).collect();
         counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));

@@ -70,7 +70,7 @@ impl Schedule {
         WarpOrder { schedule: self, order: Vec::new(), random }
     }
 
-    /// Returns the generator of the initial bytes of shared memory; `None` if they are zeros.
+    /// Returns the random number generator for the initial bytes of shared memory, or `None` if they are zeros.
     pub(super) fn poison(self, block: u64) -> Option<fastrand::Rng> {
         self.random(!block)
     }

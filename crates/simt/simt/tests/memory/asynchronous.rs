@@ -210,9 +210,10 @@ fn invalid_tile_coordinates() {
     let tensor = simulator.upload(&[5u16; 64 * 64]).unwrap();
     let map = TensorMap { address: tensor.address(), ..map([16, 2], Swizzle::None) };
     let params = ".param .u64 out, .param .align 64 .b8 map[128]";
-    for ([x, y], words) in
-        [([8, -1], "at coordinate -1, outside of the tensor"), ([12, 0], "whose offset in bytes is not a multiple of 16")]
-    {
+    for ([x, y], words) in [
+        ([8, -1], "at coordinate -1, outside of the tensor"),
+        ([12, 0], "whose offset in bytes is not a multiple of 16"),
+    ] {
         let body = format!(
             "mov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\nmov.u32 %r2, tile;\n\
              cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd3, {{{x}, {y}}}], [%r2];"

@@ -336,7 +336,7 @@ impl WarpState {
         waiting
     }
 
-    /// Reports to an observer the lanes that have met at instructions where they waited for each other.
+    /// Reports the lanes that met at an instruction where they waited for each other.
     pub(super) fn report_meetings<O: Observer>(&mut self, observer: &mut O, warp_id: WarpId) {
         for Meeting { site, lanes, together, gone, absent_sources } in self.met.drain(..) {
             observer.synchronized(site, warp_id, lanes);
