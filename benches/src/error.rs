@@ -58,7 +58,7 @@ impl From<Error> for cli::Error {
 impl Error {
     /// Returns the error for a missing CUDA driver, GPU or clock.
     pub(crate) fn no_gpu(what: &str) -> Self {
-        Self::Request(format!("{what}; times need a GPU, and `cargo xtask doctor` shows what this computer lacks"))
+        Self::Request(format!("{what}; measuring times needs a GPU: `cargo xtask doctor` shows what is missing"))
     }
 
     /// Returns the error for a missing CUDA C++ compiler. `why` names the searched places, or the reason why nvcc
@@ -70,7 +70,7 @@ impl Error {
     /// Returns the error for a file or folder of the cache that cannot be written or read.
     pub(crate) fn cache(path: &Path, why: &std::io::Error) -> Self {
         Self::Cuda(format!(
-            "cannot use {}: {why}; LADDER_CACHE selects another folder for nvcc's results",
+            "cannot use {}: {why}; set LADDER_CACHE to another folder for nvcc's results",
             path.display()
         ))
     }

@@ -65,7 +65,7 @@ impl Library {
             (Ok(_), None) => "the device has no stream".to_owned(),
         };
         Err(Error::Cuda(format!(
-            "cannot use the library of baselines {}: {}; without it, baselines are left out",
+            "cannot use the library of baselines {}: {}; all baselines of this library are left out",
             path.display(),
             // The loader's message may have several lines.
             in_one_line(&why),

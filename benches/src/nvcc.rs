@@ -64,7 +64,7 @@ impl Nvcc {
             return Self::at(program);
         }
         let found = locate::nvidia::find(Tool::Nvcc).map_err(|unavailable| match &unavailable.refused[..] {
-            [] => Error::no_nvcc("it is nowhere to be found"),
+            [] => Error::no_nvcc("it was not found"),
             refused => Error::no_nvcc(&refused.join("; ")),
         })?;
         Self::at(found.path)

@@ -113,7 +113,7 @@ impl Process {
         let mut line = String::new();
         match self.answers.read_line(&mut line) {
             Ok(0) => Err("the Python process exited without an answer".to_owned()),
-            Ok(_) => serde_json::from_str(&line).map_err(|error| format!("the Python process gave no answer: {error}")),
+            Ok(_) => serde_json::from_str(&line).map_err(|error| format!("Python sent invalid JSON: {error}")),
             Err(error) => Err(format!("cannot read from the Python process: {error}")),
         }
     }

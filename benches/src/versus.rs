@@ -125,7 +125,7 @@ fn run(
     let targets = Targets::read(env.catalog, matches);
     if request.runs < FEWEST_RUNS {
         return Err(Error::Request(format!(
-            "{} runs are too few for quartiles; --runs takes {FEWEST_RUNS} or more",
+            "{} runs are too few for quartiles; use --runs {FEWEST_RUNS} or more",
             request.runs
         )));
     }

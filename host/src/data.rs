@@ -30,7 +30,7 @@ pub(crate) fn piece(piece: Share, n: u64) -> Range<u64> {
 pub(crate) fn too_many(n: u64) -> Option<String> {
     let why = || {
         format!(
-            "kernels count up to {MAX_ELEMENTS} elements; use --devices, even with one device, to cut a longer array"
+            "kernels count up to {MAX_ELEMENTS} elements; use --devices, even for one device, to split a longer array"
         )
     };
     (n > MAX_ELEMENTS).then(why)

@@ -154,7 +154,7 @@ fn sim(rest: Vec<OsString>) -> Result<Task> {
     }
     run.program = words.collect();
     if run.program.is_empty() {
-        return Err(Failure::request("`cargo xtask sim` needs a program").help("`cargo xtask sim -- PROGRAM ...`"));
+        return Err(Failure::request("`cargo xtask sim` needs a program").help("run `cargo xtask sim -- PROGRAM ...`"));
     }
     if run.profile.is_none() && run.profile_every.is_some() {
         return Err(Failure::request("`--profile-every` needs `--profile`").help("add `--profile report.html`"));

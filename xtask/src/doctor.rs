@@ -23,7 +23,7 @@ pub(crate) fn report() -> String {
             .map(|llvm| format!("{} ({})", llvm.version, llvm.origin))
             .map_err(|_| {
                 let major = rustc.llvm_major;
-                format!("no version {major} or newer; `cargo xtask setup` installs it")
+                format!("version {major} or newer is missing; `cargo xtask setup` installs it")
             }),
         Err(_) => Err("needs the rustc for the device".to_owned()),
     };

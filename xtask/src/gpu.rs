@@ -59,7 +59,7 @@ fn linked(count: c_int, links: &[((c_int, c_int), [bool; 2])]) -> Result<String,
     };
     let (without_access, without_atomics) = (pairs(&|link| !link[0]), pairs(&|link| link[0] && !link[1]));
     if !without_access.is_empty() {
-        return Err(format!("no access to each other's memory: {}", without_access.join(", ")));
+        return Err(format!("these GPUs cannot access each other's memory: {}", without_access.join(", ")));
     }
     Ok(match without_atomics.is_empty() {
         true => format!("all {count} GPUs access each other's memory, with atomics, as over NVLink"),

@@ -93,7 +93,7 @@ fn lab(arguments: &[OsString]) -> Result<ExitCode> {
         && let Err(why) = gpu::driver().and_then(|driver| driver.gpus)
     {
         return Err(Failure::request(format!("`lab versus` needs a GPU: {why}"))
-            .help("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
+            .help("`cargo xtask run` runs the kernels on this CPU, with counters instead of times"));
     }
     install::device()?;
     process::run_program("lab", "release", arguments)

@@ -91,7 +91,7 @@ pub(crate) fn report_full_disk() {
     let free = table.lines().nth(1).and_then(|line| line.split_whitespace().nth(3)?.parse().ok());
     if let Some(free) = free.filter(|free: &u64| *free < FULL) {
         let target = target.display();
-        eprintln!("note: the disk of {target} has {free} MB left, and a first build needs 3 GB");
+        eprintln!("note: the disk of {target} has only {free} MB left, but a first build needs 3 GB");
         eprintln!("help: free some space, or use a folder on another disk: `CARGO_TARGET_DIR=FOLDER cargo xtask ...`");
     }
 }

@@ -94,7 +94,7 @@ fn samples(checkout: &Path) -> Result<Vec<String>> {
     let mut folders = vec![checkout.join("Samples")];
     while let Some(folder) = folders.pop() {
         let entries = folder.read_dir().map_err(|error| {
-            Failure::file("read", &folder, &error).help("the folder is a checkout of github.com/NVIDIA/cuda-samples")
+            Failure::file("read", &folder, &error).help("give a checkout of github.com/NVIDIA/cuda-samples")
         })?;
         folders.extend(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()));
         let is_sample =

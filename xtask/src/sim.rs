@@ -37,7 +37,7 @@ pub(crate) fn folder() -> Result<PathBuf> {
     match folder.join("libcuda.so.1").is_file() {
         true => Ok(folder),
         false => Err(Failure::new(format!("there is no libcuda.so.1 in {}", folder.display()))
-            .help("`cargo clean --package libcuda-so` makes the next run build the library again")),
+            .help("run `cargo clean --package libcuda-so`, so that the next run builds the library again")),
     }
 }
 

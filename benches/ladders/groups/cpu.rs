@@ -117,7 +117,7 @@ fn machine_on(criterion: &mut Criterion, filter: &Filter, title: &str, case: &Ca
     for rung in rungs {
         let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default())?;
         if !filter.is_listing() && !session.check(rung, &launch)?.is_right() {
-            eprintln!("{launch} was not measured: its result is wrong");
+            eprintln!("{launch} was not measured, because its result is wrong");
             continue;
         }
         group.bench_function(rung.name, |bencher| {

@@ -154,7 +154,7 @@ unsafe impl Problem for AllReduce {
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         if outputs.len() != self.ranks {
-            return Verdict::Wrong(format!("{} ranks have an output instead of {}", outputs.len(), self.ranks));
+            return Verdict::Wrong(format!("there are outputs of {} ranks instead of {}", outputs.len(), self.ranks));
         }
         let expected = self.sums();
         let wrong = outputs.iter().enumerate().find_map(|(rank, output)| {

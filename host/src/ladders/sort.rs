@@ -79,7 +79,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     let n = options.size("n");
     if n > MAX_KEYS.into() {
-        let takes = format!("0 to {MAX_KEYS}, because its kernels count to twice this number in 32 bits");
+        let takes = format!("0 to {MAX_KEYS}, because its kernels store counts up to twice this number in 32 bits");
         return Err(Error::out_of_bounds(LADDER.name, "n", n, &takes));
     }
     let (has_values, data) = (options.text("values") == "yes", options.text("data").to_owned());

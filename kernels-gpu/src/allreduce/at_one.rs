@@ -14,7 +14,7 @@ use super::{Table, grid};
 /// # Safety
 /// See [`allreduce`](super).
 #[rung(
-    lesson = "one rank reads all inputs and writes all outputs: its links carry everything",
+    lesson = "one rank reads all inputs and writes all outputs: its links carry all data",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
     // A grid has at most one block per multiprocessor, so a block can use all registers.

@@ -23,7 +23,7 @@ use super::{Table, grid, next_rank};
 /// See [`allreduce`](super).
 #[rung(
     after = allreduce_tree,
-    lesson = "each rank sends chunks only to the next rank: every link carries the minimum",
+    lesson = "each rank sends chunks only to the next rank: every link carries the minimum amount of data",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
     // A grid has at most one block per multiprocessor, so a block can use all registers.

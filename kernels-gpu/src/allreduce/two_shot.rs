@@ -23,7 +23,7 @@ use super::{Table, grid};
 /// See [`allreduce`](super).
 #[rung(
     after = allreduce_one_shot,
-    lesson = "each rank adds one chunk and writes it to all ranks: a ring's bytes without its steps",
+    lesson = "each rank sums one chunk and writes it to all ranks: the traffic of a ring in only two steps",
     // With 1024 threads, each thread has only 64 registers, so the loads of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,

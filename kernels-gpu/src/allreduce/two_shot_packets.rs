@@ -26,7 +26,7 @@ use super::{MAX_RANKS, Table, grid};
 /// See [`packets`](super::packets).
 #[rung(
     after = allreduce_two_shot,
-    lesson = "chunks and sums travel as packets: a ring's bytes without a barrier",
+    lesson = "chunks and sums travel as packets: the traffic of a ring without a barrier",
     // With 1024 threads, each thread has only 64 registers, so the slots of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,

@@ -26,7 +26,7 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 /// See [`attention`](super).
 #[rung(
     after = attention_overlapped,
-    lesson = "persistent blocks: the next tiles arrive during the last stores, and the longest rows come first",
+    lesson = "persistent blocks: the next tiles load while a result is stored, and the longest rows run first",
     default_block = 384,
     block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
     fixed_block,

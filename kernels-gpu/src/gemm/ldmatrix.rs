@@ -45,7 +45,7 @@ const CHUNKS: u32 = SIDE * DEPTH / CHUNK;
 /// See [`gemm`](super).
 #[rung(
     after = gemm_mma,
-    lesson = "ldmatrix: a fragment in one instruction, transposed where needed; a swizzle avoids bank conflicts",
+    lesson = "ldmatrix loads a fragment in one instruction and can transpose it; a swizzle avoids bank conflicts",
     blocks = [256],
     resident = 2,
     grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],

@@ -29,7 +29,7 @@ const STAGES: u32 = 3;
 /// See [`gemm`](super).
 #[rung(
     after = gemm_wgmma,
-    lesson = "tensor copies: one thread names a tile, and the copy engine handles addresses, edges and swizzle",
+    lesson = "tensor copies: one thread requests a tile, and the copy engine handles addresses, edges and swizzle",
     blocks = [128],
     resident = 2,
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, 0),

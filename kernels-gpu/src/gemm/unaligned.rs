@@ -48,7 +48,7 @@ const ROW_BYTES: u32 = DEPTH * 2 + 16;
 /// See [`gemm`](super).
 #[rung(
     after = gemm_cp_async,
-    lesson = "rows at any byte: copies begin at the previous multiple of 16, and threads realign the data",
+    lesson = "rows may start at any byte: copies begin at the previous multiple of 16, and threads realign the data",
     blocks = [256],
     resident = 1,
     dynamic_shared = shared_bytes(4, 4),

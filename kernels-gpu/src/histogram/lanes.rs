@@ -43,7 +43,7 @@ struct UInt4([u32; 4]);
 /// See [`histogram`](super). The grid can have any number of blocks, and `input` is aligned to 16 bytes.
 #[rung(
     after = histogram_private_coarsened,
-    lesson = "a copy for each lane, in the lane's bank, and 16-byte loads: memory speed for any bytes",
+    lesson = "a copy for each lane, in the lane's bank, and 16-byte loads: full memory bandwidth for any data",
     blocks = [128, 256, 512, 1024],
     default_block = 1024,
     items_per_thread = WIDTH * LOADS as u32,

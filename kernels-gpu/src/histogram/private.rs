@@ -20,7 +20,7 @@ use super::BINS;
 /// See [`histogram`](super).
 #[rung(
     after = histogram_global,
-    lesson = "a copy of the counters in each block's shared memory: fewer threads contend, on the chip",
+    lesson = "a copy of the counters in each block's shared memory: only the threads of one block contend",
     blocks = [128, 256, 512, 1024],
     default_block = 256
 )]

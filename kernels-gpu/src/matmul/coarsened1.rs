@@ -17,7 +17,7 @@ const COARSE: u32 = 1;
 /// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
-    lesson = "the tiled kernel with a loop around its second tile: the cost of the loop alone",
+    lesson = "one tile per block: measures the cost of the loop over tiles alone",
     blocks = [(16, 16), (32, 32)],
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0] * COARSE)

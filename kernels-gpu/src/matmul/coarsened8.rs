@@ -17,7 +17,7 @@ const COARSE: u32 = 8;
 /// See [`matmul`](super).
 #[rung(
     after = matmul_coarsened4,
-    lesson = "eight tiles per block: if too few blocks remain, parts of the device are idle",
+    lesson = "eight tiles per block: with too few blocks, a part of the device is idle",
     blocks = [(16, 16), (32, 32)],
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0] * COARSE)

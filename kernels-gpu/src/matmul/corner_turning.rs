@@ -17,7 +17,7 @@ use rung::rung;
 /// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
-    lesson = "column-major, but a thread's x and y swap roles while a tile is loaded: coalesced",
+    lesson = "column-major, but coalesced: a thread's x and y swap roles while a tile is loaded",
     blocks = [(16, 16), (32, 32)],
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0])

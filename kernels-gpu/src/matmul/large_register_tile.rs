@@ -31,7 +31,7 @@ const COLS: u32 = 256;
 /// See [`matmul`](super).
 #[rung(
     after = matmul_register_tile,
-    lesson = "8 x 16 elements per thread, and a square for each warp: six wide reads for 128 multiplications",
+    lesson = "8 x 16 elements per thread, and a square tile per warp: six 16-byte reads for 128 multiplications",
     blocks = [256],
     grid = |launch| [launch.count_tiles(ROWS, COLS), 1, 1]
 )]

@@ -14,7 +14,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { counter_not_zeroed: Init, 4 x 1 {
     lesson: "a counter of finished blocks must be 0 before every launch: the host or the last block must reset it",
-    on_gpu: "right in a fresh process, whose memory is zero; in the second launch no block sees the last count",
+    on_gpu: "right in a fresh process, whose memory is zero; in the second launch, no block finds that it is the last",
     arguments: [Forgotten(1), Output(1)],
     right: |_, _| 4,
 } }

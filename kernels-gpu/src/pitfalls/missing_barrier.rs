@@ -11,7 +11,7 @@ use cuda_std::{address_space, kernel, thread};
 
 pitfall! { missing_barrier: Race, 1 x 64 {
     lesson: "a thread may read another thread's shared-memory write only after a barrier",
-    on_gpu: "wrong values wherever the other warp is slower; with small blocks it may look right for years",
+    on_gpu: "wrong values where the other warp is slower; with small blocks, the results may look right for years",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
 } }

@@ -21,7 +21,7 @@ use crate::operation::{Element, ITEMS, Max, Min, Operation, Product, Sum};
 /// See [`reduce`](super), for elements of type `T`. `input` is aligned to 16 bytes.
 #[rung(
     after = reduce_vector,
-    lesson = "any associative operation on any type: the same kernel, generic over both",
+    lesson = "any associative operation on any type: one kernel that is generic over both",
     blocks = [512, 1024],
     default_block = 1024,
     block_for = |shape| if shape[0] < 1 << 22 { [512, 1, 1] } else { [1024, 1, 1] },

@@ -19,7 +19,7 @@ const ITEMS: usize = 8;
 /// See [`reduce`](super).
 #[rung(
     after = reduce_complete_unroll_warps8,
-    lesson = "the block size is a const generic, so the compiler removes the checks for it",
+    lesson = "the block size is a const generic, so the compiler removes the checks of the block size",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = ITEMS,

@@ -15,7 +15,7 @@ const ITEMS: usize = 4;
 /// See [`reduce`](super).
 #[rung(
     after = reduce_gmem,
-    lesson = "the same with four elements per thread",
+    lesson = "all rounds in global memory, with four elements per thread",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = ITEMS,

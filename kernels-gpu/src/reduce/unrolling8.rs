@@ -15,7 +15,7 @@ const ITEMS: usize = 8;
 /// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling4,
-    lesson = "eight elements per thread: the rounds in the block hardly matter anymore",
+    lesson = "eight elements per thread: the rounds in the block hardly affect the time anymore",
     default_block = 512,
     items_per_thread = ITEMS,
     in_place

@@ -21,7 +21,7 @@ use crate::operation::Sum;
 /// See [`scan_three_phases`](super::three_phases).
 #[rung(
     after = scan_three_phases,
-    lesson = "the first phase only sums: the input is read twice, the output written once",
+    lesson = "the first phase only sums tiles: the input is read twice, and the output is written once",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = ITEMS,

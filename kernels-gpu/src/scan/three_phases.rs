@@ -24,7 +24,7 @@ use crate::operation::Sum;
 /// `barrier` points to a word that is 0, and the word is 0 again when the kernel ends.
 #[rung(
     after = scan_vector,
-    lesson = "the whole scan in three phases: scan tiles, scan their sums, add them; this moves the data four times",
+    lesson = "the whole scan in three phases: scan tiles, scan their sums, add the sums; all data move four times",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = ITEMS,

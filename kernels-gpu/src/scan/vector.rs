@@ -26,7 +26,7 @@ pub(super) const ITEMS: u32 = VECTORS as u32 * 4;
 /// See [`scan`](super). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_coarsened,
-    lesson = "16-byte accesses, neighboring lanes next to each other: whole sectors, and one warp scan per row",
+    lesson = "neighboring lanes access neighboring 16-byte vectors: whole sectors, and one warp scan per row",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 256,
     items_per_thread = ITEMS

@@ -11,7 +11,7 @@ use rung::rung;
 /// See [`shuffle`](super).
 #[rung(
     after = shuffle_down,
-    lesson = "down and around the end: each lane names the lane to read by number, modulo the width",
+    lesson = "values move down and wrap around: each lane specifies the lane to read: lane + delta, modulo the width",
     T = { i32: i32, f32: f32 },
     default_block = 16,
     block_for = |shape| [shape[0] as u32, 1, 1],

@@ -27,7 +27,7 @@ pub(super) const fn bytes(block: u32) -> u32 {
 /// See [`softmax`](super).
 #[rung(
     after = softmax_registers,
-    lesson = "16-byte loads and stores: an eighth of the instructions, and more bytes in flight",
+    lesson = "16-byte loads and stores: an eighth of the memory instructions, and more bytes in flight",
     blocks = [128, 256, 512, 1024],
     default_block = 128,
     block_for = |shape| smallest_block(shape, [128, 256, 512, 1024], bytes),

@@ -22,7 +22,7 @@ use crate::grid_barrier::GridBarrier;
 /// See [`sort`](super).
 #[rung(
     after = sort_bitonic_block,
-    lesson = "the same network over the whole array: distant pairs meet in global memory, one pass per step",
+    lesson = "a bitonic network over the whole array: each step with distant pairs is a pass over global memory",
     blocks = [256, 512],
     default_block = 512,
     items_per_thread = ITEMS,

@@ -25,7 +25,7 @@ pub(super) const ITEMS: u32 = 4;
 /// # Safety
 /// See [`sort`](super).
 #[rung(
-    lesson = "a bitonic network in shared memory: every comparison is known in advance, one barrier per step",
+    lesson = "a bitonic network in shared memory: every comparison is known in advance; each step needs a barrier",
     blocks = [256, 512],
     default_block = 512,
     items_per_thread = ITEMS,

@@ -34,7 +34,7 @@ const ITEMS: usize = 12;
 /// See [`sort`](super).
 #[rung(
     after = sort_coalesced,
-    lesson = "tiles look back for the counts of earlier tiles, so a pass reads and writes each key once",
+    lesson = "blocks look back at the counts of earlier tiles, so a pass reads and writes each key once",
     blocks = [512],
     items_per_thread = ITEMS,
     (K, V) = {

@@ -29,7 +29,7 @@ pub(super) const ITEMS: u32 = 8;
 /// See [`sort`](super).
 #[rung(
     after = sort_merge,
-    lesson = "no comparisons: a stable split for each bit, whose places are a prefix sum of zeros",
+    lesson = "no comparisons: a stable split for each bit; a prefix sum over the zero bits gives the places",
     blocks = [512],
     items_per_thread = ITEMS,
     resident = 2,

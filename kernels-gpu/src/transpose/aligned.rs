@@ -55,7 +55,7 @@ pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
 /// See [`transpose`](super). The grid has one block for each tile, and `output` is aligned to 32 bytes.
 #[rung(
     after = transpose_smem_unroll_pad,
-    lesson = "windows that begin at sector boundaries: sectors are written whole for every shape",
+    lesson = "windows begin at sector boundaries: whole sectors are written for every shape",
     blocks = [512],
     items_per_thread = TILE_ROWS * TILE_COLS / BLOCK,
     grid = |launch| [blocks(launch.length(0) as u32, launch.length(1) as u32), 1, 1]

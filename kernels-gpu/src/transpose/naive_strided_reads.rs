@@ -15,7 +15,7 @@ use rung::rung;
 /// See [`transpose`](super).
 #[rung(
     after = transpose_naive,
-    lesson = "strided reads instead: a cache keeps their sectors for the neighboring column",
+    lesson = "strided reads instead of strided writes: a cache keeps the sectors for the neighboring column",
     blocks = [(32, 16), (32, 32), (16, 16)],
     default_block = (32, 16),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0])

@@ -12,7 +12,7 @@ use rung::rung;
 /// See [`transpose`](super).
 #[rung(
     after = transpose_smem_unroll_pad,
-    lesson = "the same with shared memory sized by the launch",
+    lesson = "two tiles per block, with shared memory sized by the launch",
     blocks = [(32, 16), (32, 32), (16, 16)],
     default_block = (32, 16),
     items_per_thread = 2,

@@ -98,7 +98,7 @@ pub(crate) fn circles() -> Result<()> {
         return Ok(());
     }
     Err(Failure::new(found.join("\n"))
-        .help("move the shared code into a module that imports neither of them, or pass it as an argument"))
+        .help("move the shared code into a module that imports none of these modules, or pass it as an argument"))
 }
 
 #[cfg(test)]

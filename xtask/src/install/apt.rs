@@ -13,7 +13,7 @@ pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let names = packages.join(" ");
     if locate::on_path("apt-get").is_empty() {
         return Err(Failure::request(format!("{purpose} is missing"))
-            .help(format!("install it with this system's package manager; Debian's package is {names}")));
+            .help(format!("install it with this system's package manager (on Debian: {names})")));
     }
     if output(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() != "0") {
         // Without -E, sudo drops the variables of a proxy.

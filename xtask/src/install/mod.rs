@@ -48,7 +48,7 @@ pub(crate) fn target_library(target: &str) -> Result<()> {
     }
     rustup("target", &[target]).map_err(|_| {
         Failure::request(format!("this Rust compiler has no library for {target}"))
-            .help(format!("`rustup target add {target}`"))
+            .help(format!("install it with `rustup target add {target}`"))
     })
 }
 

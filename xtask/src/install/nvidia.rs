@@ -33,7 +33,7 @@ pub(crate) fn install_if_missing() -> Result<()> {
     if !complete() {
         install()?;
         for tool in INSTALLED {
-            find(tool).map_err(|error| Failure::new(format!("after installing NVIDIA's tools: {error}")))?;
+            find(tool).map_err(|error| Failure::new(format!("NVIDIA's tools are installed, but {error}")))?;
         }
     }
     Ok(())

@@ -24,7 +24,7 @@ pub(crate) fn new(name: &str) -> Result<()> {
         return Err(Failure::request(format!("there is already a module `{name}` of kernels or ladders"))
             .help("choose another name; nothing was written"));
     }
-    let no_place = |file: &str| Failure::new(format!("{file} has no list to add {name} to"));
+    let no_place = |file: &str| Failure::new(format!("cannot add {name} to {file}: its list was not found"));
     let listed = with_module(&ladders_text, name).and_then(|text| with_ladder(&text, name));
     let upper = name.to_uppercase();
     let values = [("name", name), ("NAME", &upper), ("Name", &camel_case(name))];
@@ -37,7 +37,7 @@ pub(crate) fn new(name: &str) -> Result<()> {
     changes.write()?;
     let kernel = format!("kernels-gpu/src/{name}/naive.rs");
     let reference = format!("the reference in host/src/ladders/{name}.rs");
-    let next = format!("write {kernel} and {reference}, then `cargo xtask run check {name}`");
+    let next = format!("write {kernel} and {reference}, then run `cargo xtask run check {name}`");
     status("Next", next);
     Ok(())
 }

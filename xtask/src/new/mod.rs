@@ -86,7 +86,7 @@ fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Failure::request(format!("`{name}` is not a name for a kernel"))
-        .help("use lower-case letters, digits and underscores, with a letter first, and no keyword of Rust"))
+        .help("use lower-case letters, digits and underscores, start with a letter, and avoid Rust keywords"))
 }
 
 fn read(path: &Path) -> Result<String> {

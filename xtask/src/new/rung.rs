@@ -52,7 +52,7 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     let listed = with_rung(&read(&list)?, module, name, &after_module, after);
     let (text, listed) = copy(&before.text, name, after).zip(listed).ok_or_else(|| {
         Failure::new(format!("`{after}` does not have the usual form, in {}", from_root(&before.path)))
-            .help("name another rung with `--after`, and move the new rung in the ladder's list")
+            .help("give another rung after `--after`, then move the new rung to its place in the ladder's list")
     })?;
     let path = sources.join(ladder).join(format!("{module}.rs"));
     let mut changes = Changes::default();

@@ -89,10 +89,10 @@ fn measure_pair(
         numbers.insert(rung.name, counted(&checked.ran.counters));
     }
     let measured = |what: &'static String| -> Result<MeasuredGain, Error> {
-        let gain = gain(what).ok_or_else(|| failed(format!("there is no gain `{what}`")))?;
+        let gain = gain(what).ok_or_else(|| failed(format!("no gain is named `{what}`")))?;
         let of = |rung: &'static String| {
             let counter = |name: &str| numbers.get(rung.as_str())?.get(name).copied();
-            let missing = || failed(format!("{rung} has no {what}; --device sim counts it"));
+            let missing = || failed(format!("there is no {what} for {rung}; use --device sim, which counts it"));
             gain.number.of(&counter).ok_or_else(missing)
         };
         Ok(MeasuredGain { what, gain, before: of(&pair.before)?, after: of(&pair.after)? })

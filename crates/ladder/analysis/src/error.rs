@@ -51,7 +51,7 @@ pub enum Error {
     #[error(
         "the driver does not let this user read performance counters (ERR_NVGPUCTRPERM): run as root, or have the \
          machine's owner load the driver with the option NVreg_RestrictProfilingToAdminUsers=0 (in a container: \
-         grant CAP_SYS_ADMIN); --device sim needs neither"
+         grant CAP_SYS_ADMIN); --device sim works without these permissions"
     )]
     Refused,
     /// `ncu`, or the program that it ran, failed.

@@ -44,7 +44,7 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
                 let size = problem.labels().size;
                 let (bytes, most) = (bytes >> 20, MOST_BYTES >> 20);
                 Err(Error::Request(format!(
-                    "{size} is too large to draw: {bytes} MiB, but the limit is {most} MiB{fits}"
+                    "{size} is too large to draw: it needs {bytes} MiB, but the limit is {most} MiB{fits}"
                 )))
             }
         };

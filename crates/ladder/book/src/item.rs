@@ -24,7 +24,7 @@ pub(crate) fn item(text: &str, name: &str) -> Result<String, String> {
     let start = lines.iter().position(|line| begins(line, name)).ok_or_else(|| format!("there is no item `{name}`"))?;
     let indent = indent_of(lines[start]);
     let end = (start..lines.len()).find(|index| ends(&lines, start, *index));
-    let end = end.ok_or_else(|| format!("`{name}` has no end"))?;
+    let end = end.ok_or_else(|| format!("the end of `{name}` was not found"))?;
     let is_code = |line: &&str| !["///", "//!"].iter().any(|doc| line.trim_start().starts_with(doc));
     let mut first = head(&lines, start);
     if let Some(rung) = lines[first..start].iter().position(|line| line.trim_start().starts_with("#[rung")) {

@@ -49,7 +49,7 @@ type Message<M> = Result<M, (String, u8)>;
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The child wrote no result for this long.
-    #[error("its process had no result after {} s", .0.as_secs())]
+    #[error("its process did not return a result within {} s", .0.as_secs())]
     TimeOut(Duration),
     /// The child exited, or wrote a message that is not a result.
     #[error("{0}")]
@@ -81,8 +81,7 @@ pub fn send<M: Serialize>(result: Result<M, &Error>, out: &mut dyn Write) -> io:
 /// Returns [`Error::Request`] when the path of this program is unknown.
 pub fn command(env: &Env<'_>, request: &impl Serialize) -> Result<Command, Error> {
     let words = env.command.and_then(<[_]>::split_first);
-    let (program, args) =
-        words.ok_or_else(|| Error::Request("this program does not know how to start itself".into()))?;
+    let (program, args) = words.ok_or_else(|| Error::Request("this program cannot start itself".into()))?;
     let mut command = Command::new(program);
     command.args(args).env(VARIABLE, serde_json::to_string(request).map_err(io::Error::from)?);
     Ok(command)

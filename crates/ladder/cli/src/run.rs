@@ -61,13 +61,13 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let CommandArgs { targets, command: args } = CommandArgs::<Arguments>::read(env, matches)?;
     targets.require_names(env.catalog)?;
     if args.runs == Some(0) {
-        let why = "0 runs measure nothing; --runs needs 1 or more, and --no-time checks without timing";
+        let why = "--runs must be 1 or more; to check results without timing, use --no-time";
         return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;
     if let Some(several) = args.several.requested()? {
         if args.sanitize.is_some() {
-            let why = "--sanitize works with one device; leave out --devices, and RANK in the environment";
+            let why = "--sanitize supports only one device; leave out --devices and unset RANK in the environment";
             return Err(Error::Request(why.to_owned()));
         }
         let runs = |selection: &Selection| args.runs(selection);

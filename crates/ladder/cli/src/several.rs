@@ -132,7 +132,7 @@ impl SharedArguments {
     /// no GPU or a selected device does not exist.
     pub fn ranks(&self, device: Choice) -> Result<SharedRanks, Error> {
         if process(&|name| env::var(name)).map_err(Error::Request)?.is_some() {
-            let why = "this command runs all ranks in one process; leave out RANK in the environment";
+            let why = "this command runs all ranks in one process; unset RANK in the environment";
             return Err(Error::Request(why.to_owned()));
         }
         let numbers = ranks::numbers(device, self.devices.as_ref().unwrap_or(&Devices::All))?;
@@ -353,7 +353,7 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
                 "median of {runs} runs after {WARM_UP} to warm up, each timed on its slowest device, with the combination"
             )
         }
-        _ => "checked and not timed".to_owned(),
+        _ => "checked but not timed".to_owned(),
     };
     document.measured(Context {
         device: report.device.to_string(),

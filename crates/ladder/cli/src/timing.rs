@@ -47,7 +47,7 @@ pub(crate) const MODEL: &str = "h100";
 pub(crate) fn choice(on: Option<&str>, device: Choice) -> Result<Choice, Error> {
     match (on, device) {
         (Some(_), Choice::Gpu) => {
-            let why = "--on predicts times from counts of the simulator, and --device gpu measures them; leave out one";
+            let why = "--on predicts times and --device gpu measures them; leave out one of the two options";
             Err(Error::Request(why.to_owned()))
         }
         (Some(_), _) => Ok(Choice::Sim),
@@ -162,7 +162,7 @@ impl Timing {
                 return match known.find(|description| description.name == *name) {
                     Some(found) => Ok(Self::new(given, gpu, Some(name), found)),
                     None => Err(Error::Request(format!(
-                        "there is no description of {name}; --on names a similar device, or a file in the format of \
+                        "there is no description of {name}; give --on a similar device, or a file in the format of \
                          crates/simt/devices/known"
                     ))),
                 };

@@ -67,7 +67,7 @@ pub enum Error {
     },
     /// The driver cannot compile the PTX.
     #[error(
-        "the driver cannot load the PTX: {reason}{}; a driver older than the PTX's .version reports this, a newer driver fixes it",
+        "the driver cannot load the PTX: {reason}{}; if the driver is older than the PTX's .version, update the driver",
         log_suffix(.log)
     )]
     Ptx {
@@ -161,7 +161,7 @@ impl Error {
 
     /// Creates the error for sizes that are valid separately but too large together. `what` names the sizes (`3 × 4`).
     pub fn too_large(ladder: &str, what: &str, most_elements: u64) -> Self {
-        Self::BadValue(format!("{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"))
+        Self::BadValue(format!("{what} is too large for the ladder {ladder}: the limit is {most_elements} elements"))
     }
 
     /// Creates the error for an operation that failed on a device.

@@ -184,7 +184,7 @@ impl Ladder {
             Some(rung) if !names.is_empty() => {
                 let others = self.rungs.iter().filter(computes).map(|rung| rung.name);
                 Err(Error::NotOffered(format!(
-                    "{} was not compiled for {}; it is in {}",
+                    "{} was not compiled for {}; the rungs that support it are {}",
                     rung.name,
                     variant_in_words(&variant),
                     others.collect::<Vec<_>>().join(", ")
@@ -342,8 +342,8 @@ pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem, device: DeviceProper
         buffer.or_else(other).ok_or_else(|| {
             let names: Vec<&str> = buffers.iter().map(|buffer| buffer.name).collect();
             Error::NotOffered(format!(
-                "the kernel of {} has a parameter `{parameter}`, and its ladder has no buffer, number or tensor map of \
-                 that name; its buffers are {}",
+                "the kernel of {} has a parameter `{parameter}`, but its ladder has no buffer, number or tensor map of \
+                 that name; the ladder's buffers are {}",
                 rung.name,
                 names.join(", ")
             ))

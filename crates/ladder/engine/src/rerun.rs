@@ -50,9 +50,7 @@ fn run(
         (_, false) => format!("run again on sim with {size}: the sanitizers report the following findings"),
         (Verdict::Wrong(why), true) => format!("run again on sim with {size}: {why}"),
         (Verdict::Right, true) => {
-            format!(
-                "run again on sim with {size}: right, and the sanitizers find nothing; use compute-sanitizer on the GPU"
-            )
+            format!("run again on sim with {size}: right, without findings; use compute-sanitizer on the GPU")
         }
     });
     Ok((findings, notes))
@@ -70,6 +68,6 @@ fn small(ladder: &'static Ladder, options: &Options, device: DeviceProperties) -
         .map(|sizes| ladder.problem(&options.clone().with_all(&sizes)));
     match small.transpose()?.filter(|small| buffer_bytes(&**small, device) <= MOST_BYTES) {
         Some(small) => Ok(small),
-        None => Err(Error::BadValue(format!("{} has too much data", problem.labels().size))),
+        None => Err(Error::BadValue(format!("{} needs too much memory", problem.labels().size))),
     }
 }

@@ -60,7 +60,7 @@ fn digits(text: &str) -> Result<u64, &'static str> {
 pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
     let bad = || {
         Error::BadValue(format!(
-            "`{text}` is not a block; write its size in threads, such as 256, or 32x16 for two dimensions"
+            "`{text}` is not a block size; write a number of threads, such as 256, or 32x16 for two dimensions"
         ))
     };
     let mut block = [1; 3];

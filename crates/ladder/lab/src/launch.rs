@@ -17,7 +17,7 @@ use cli::command::{Command, INTERRUPTED, Output};
 
 pub(crate) const LAUNCH: Command = Command {
     name: "launch",
-    about: "Start a command once for each rank, each with a process and a device: lab launch --ranks 4 -- run reduce",
+    about: "Start a command once per rank, with one process and one device each: lab launch --ranks 4 -- run reduce",
     arguments: |command, _| Arguments::augment_args(command),
     execute,
 };
@@ -52,7 +52,7 @@ impl Drop for Rank {
 fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let Arguments { ranks, command } = Arguments::from_arg_matches(matches)?;
     let program = env.command.and_then(|command| command.first());
-    let program = program.ok_or_else(|| Error::Request("this program does not know how to start itself".to_owned()))?;
+    let program = program.ok_or_else(|| Error::Request("this program cannot start itself".to_owned()))?;
     // The port is free now, and the first rank will soon listen on it.
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     to.out.flush()?;
@@ -91,7 +91,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             let remaining =
                 running.iter().enumerate().filter_map(|(rank, place)| place.as_ref().map(|_| rank.to_string()));
             let remaining: Vec<String> = remaining.collect();
-            print_error(to.err, &format!("a rank has failed, and these ranks did not exit: {}", remaining.join(", ")));
+            print_error(to.err, &format!("a rank failed, and these ranks are still running: {}", remaining.join(", ")));
             break;
         }
         thread::sleep(LOOK);

@@ -34,7 +34,7 @@ pub const COMMANDS: &[Command] = &[
 /// The program `lab`. `lab` also runs the commands of `ladder`, in child processes and to record their results.
 pub const LAB: Program = Program {
     name: "lab",
-    about: "Measures the quality of Ladder itself: the simulator, the model, the checks and several GPUs",
+    about: "Measures the quality of Ladder itself: the simulator, the model, the checks and multi-GPU runs",
     commands: &[COMMANDS],
     hidden: LADDER.commands,
     without_arguments: None,

@@ -39,7 +39,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         let mut document = Document::default();
         let result = match different.len() {
             0 => "all match the driver".to_owned(),
-            count => format!("{count} DO NOT match the driver"),
+            count => format!("{count} do NOT match the driver"),
         };
         document.note(format!("{}: {} entries and blocks, {result}", selection.ladder.name, comparisons.len()));
         for one in different {

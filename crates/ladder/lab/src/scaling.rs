@@ -20,7 +20,7 @@ use cli::several::{RANKS, Rates, SharedArguments, SharedRanks, record};
 
 pub(crate) const SCALING: Command = Command {
     name: "scaling",
-    about: "Measure problems on one and on several devices, and sums over all devices at each size",
+    about: "Measure problems on one and on several devices, and all-reduces at each size",
     arguments: CommandArgs::<Arguments>::arguments_of_several,
     execute,
 };

@@ -101,7 +101,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
             | CudaBuilderError::TooMuchConstant { .. }),
         ) => return Ok(Err(format!("error: {error}"))),
         Err(error @ CudaBuilderError::Tool { .. }) => {
-            let remedy = "answers are compiled with cargo and rustc, which rustup installs";
+            let remedy = "compiling an answer needs cargo and rustc, which rustup installs";
             return Err(Error::Compiler(format!("{error}; {remedy}")));
         }
         Err(other) => return Err(Error::Compiler(other.to_string())),

@@ -89,7 +89,7 @@ pub static ALL: &[Mutation] = &[
     row::act("swap-operands", "the operands of a subtraction, division, shift or selection are swapped", arithmetic::swap),
     row::act("constant", "a constant is one larger or one smaller", arithmetic::constant),
     row::act("offset", "an access is one element before or after its address", memory::offset),
-    row::act("plain-atomic", "an atomic operation is a load and a store", memory::plain_atomic),
+    row::act("plain-atomic", "an atomic operation is replaced by a load and a store", memory::plain_atomic),
     row::act("shuffle-mode", "a shuffle has another mode", warp::mode),
     row::act("shuffle-lane", "a shuffle has another distance", warp::lane),
     row::act("shuffle-segment", "a shuffle has another segment width", warp::segment),

@@ -51,7 +51,7 @@ impl Nccl {
             match joined.recv_timeout(PAUSE) {
                 Ok(joined) => break joined?,
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err("NCCL: the thread that joins the communicator has ended".to_owned());
+                    return Err("NCCL: the thread that joins the communicator exited without a result".to_owned());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -252,7 +252,7 @@ impl Communicator {
     fn call(&mut self, what: &str, call: impl FnOnce(RawComm) -> Code) -> Result<(), String> {
         let raw = self.call.raw();
         if raw.is_null() {
-            return Err(format!("{what} failed, because the communicator was aborted"));
+            return Err(format!("NCCL: {what} failed, because the communicator was aborted"));
         }
         let begin = Instant::now();
         let set = |since| *self.call.since.lock().unwrap_or_else(PoisonError::into_inner) = since;

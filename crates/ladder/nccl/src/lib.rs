@@ -140,7 +140,7 @@ impl Nccl {
         }
         let version = Version::of(number.unsigned_abs());
         if (version.0, version.1) < (OLDEST.0, OLDEST.1) {
-            return Err(format!("NCCL {version}; {OLDEST} or newer is needed"));
+            return Err(format!("NCCL {version} is too old; {OLDEST} or newer is needed"));
         }
         Ok(Self { functions, path: path.to_owned(), version })
     }

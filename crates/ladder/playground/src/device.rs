@@ -164,7 +164,7 @@ impl Device for SimDevice {
             },
             Arg::Table { .. } => match buffers.get(arg.buffers()) {
                 Some(buffers) => Ok(simt::Arg::Bytes(Arg::table(buffers.iter().map(|buffer| buffer.address())))),
-                None => Err(refused(launch, &format!("there are no buffers {:?}", arg.buffers()))),
+                None => Err(refused(launch, &format!("the buffers {:?} do not exist", arg.buffers()))),
             },
             Arg::U32(value) => Ok(value.into()),
             Arg::I32(value) => Ok(value.into()),

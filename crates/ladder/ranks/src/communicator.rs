@@ -120,7 +120,7 @@ impl Nccl {
         let id = ids.first().and_then(|id| <[u8; 128]>::try_from(&id[..]).ok());
         let id = id.ok_or_else(|| Error::Rank { rank: 0, reason: "sent no NCCL identifier".to_owned() });
         let joined = id.map_err(|error| error.to_string()).and_then(|id| {
-            let refused = |error| format!("its context: {error:?}");
+            let refused = |error| format!("cannot use the device's context: {error:?}");
             let enter = libcuda::carry_context().map_err(refused)?;
             let enter = move || enter().map_err(refused);
             library.join(nccl::UniqueId(id), [rank.index, rank.count], limit, meeting.watch(), enter)

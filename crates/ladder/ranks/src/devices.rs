@@ -30,7 +30,7 @@ impl FromStr for Devices {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("`{text}` is not a choice of devices: all, a number of devices (4), or their indices (0,2)");
+            || format!("`{text}` does not select devices: write all, a number of devices (4), or indices (0,2)");
         let number = |text: &str| text.trim().parse::<u32>().map_err(|_| wrong());
         match text {
             "all" => Ok(Self::All),

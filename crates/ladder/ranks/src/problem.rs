@@ -103,7 +103,7 @@ impl SharedLadder {
                 let names: Vec<&str> = all.iter().map(|shared| shared.name).collect();
                 let (name, names) = (ladder.name, names.join(", "));
                 Err(Error::NotOffered(format!(
-                    "several devices cannot compute {name} together; they can compute {names}"
+                    "{name} does not support several devices; the ladders that do are {names}"
                 )))
             }
         }

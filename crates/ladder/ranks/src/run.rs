@@ -52,7 +52,7 @@ pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupR
     });
     if planned.is_empty() {
         let why = report.left_out.join("; ");
-        return Err(EngineError::NotOffered(format!("no remaining rung can be divided: {why}")).into());
+        return Err(EngineError::NotOffered(format!("none of the rungs can be divided among devices: {why}")).into());
     }
     for planned_rung in planned {
         if simt::run::is_interrupted() {

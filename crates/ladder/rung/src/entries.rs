@@ -73,7 +73,7 @@ mod names {
                 }
                 Some(Entries::PerBlock(_)) => Ok(join(self.name, &[variant, &dims(block)])),
                 Some(_) => Ok(join(self.name, &[variant])),
-                None => Err(not_compiled(variant_in_words(variant), vec!["other rungs of its ladder".to_owned()])),
+                None => Err(not_compiled(variant_in_words(variant), vec!["other rungs".to_owned()])),
             }
         }
 

@@ -102,7 +102,7 @@ mod tests {
         assert_eq!((y, z), (1, 1));
         assert!(blocks >= 1);
         assert!(u64::from(blocks) * elements >= n, "the last elements are left out");
-        assert!(blocks == 1 || (u64::from(blocks) - 1) * elements < n, "the last block has nothing to do");
+        assert!(blocks == 1 || (u64::from(blocks) - 1) * elements < n, "the last block has no elements");
         assert!(blocks <= i32::MAX as u32, "more blocks than a grid can have");
     }
 

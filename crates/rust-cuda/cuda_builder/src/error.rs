@@ -15,7 +15,7 @@ use crate::toolchain::NotFound;
 #[non_exhaustive]
 pub enum CudaBuilderError {
     /// The path given to [`CudaBuilder::new`](crate::CudaBuilder::new) contains no crate.
-    #[error("{0} is not the folder of a crate: there is no Cargo.toml in it")]
+    #[error("{0} is not the folder of a crate: the folder has no Cargo.toml")]
     CratePathDoesntExist(PathBuf),
     /// This machine has no device compiler.
     #[error(transparent)]
@@ -51,7 +51,7 @@ pub enum CudaBuilderError {
         source: LowerError,
     },
     /// The crate has no `#[kernel]`.
-    #[error("{krate} has no kernel: mark an entry point with #[kernel] and make it part of the crate")]
+    #[error("{krate} has no kernel: mark an entry point with #[kernel], in a module that the crate includes")]
     NoKernels {
         /// The crate's folder.
         krate: PathBuf,

@@ -135,7 +135,7 @@ pub enum LowerError {
         place: Place,
     },
     /// A parameter that is marked as a grid constant but cannot be one.
-    #[error("#[grid_constant] in `{function}`: {problem}{place}")]
+    #[error("#[grid_constant] in `{function}` is invalid: {problem}{place}")]
     Parameter {
         /// The function with the marker, demangled.
         function: String,

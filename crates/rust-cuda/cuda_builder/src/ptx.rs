@@ -101,7 +101,7 @@ pub(crate) fn generate(
     }
     Err(refusal.unwrap_or_else(|| CudaBuilderError::Tool {
         tool: toolchain.llvm.llc.clone(),
-        problem: format!("supports no PTX version from {lowest} (times ten) on"),
+        problem: format!("supports no PTX version of at least {lowest} (the version times ten)"),
     }))
 }
 

@@ -71,7 +71,7 @@ macro_rules! println {
 macro_rules! __printing_needs_alloc {
     () => {
         ::core::compile_error!(
-            "printing in a kernel needs cuda_std's feature `alloc`: add it to cuda_std's `features` in Cargo.toml"
+            "printing in a kernel needs cuda_std's feature `alloc`: add it to the `features` of cuda_std in Cargo.toml"
         );
     };
 }

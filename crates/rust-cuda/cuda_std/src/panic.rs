@@ -99,7 +99,7 @@ fn formatted(info: &PanicInfo<'_>) -> ! {
     // SAFETY: `malloc` accepts any size, and its result is null or is aligned to 16 bytes and exclusive to this thread.
     let message = unsafe { crate::mem::malloc(size_of::<Message>()).cast::<Message>().as_mut() };
     let Some(message) = message else {
-        literal("a kernel panicked, and the device's heap is too full for its message", info.location())
+        literal("a kernel panicked, but the device's heap is too full for the message", info.location())
     };
     *message = Message::new();
     let _ = write!(message, "{}", info.message());

@@ -74,7 +74,7 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
         reject(token, "a kernel cannot be `const`: it is launched, not evaluated".into());
     }
     if let Some(token) = &signature.variadic {
-        reject(token, "a kernel cannot be variadic: the driver passes a fixed list".into());
+        reject(token, "a kernel cannot be variadic: the driver passes a fixed list of arguments".into());
     }
     for input in &signature.inputs {
         match input {

@@ -9,7 +9,7 @@ const NAMES: [&str; 5] =
     ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /// Instructions for installing Chromium.
-pub const REMEDY: &str = "`cargo xtask test` installs it on Debian; any Chromium or Google Chrome in PATH will do";
+pub const REMEDY: &str = "on Debian, `cargo xtask test` installs it; elsewhere, put Chromium or Google Chrome in PATH";
 
 /// Returns the first Chromium in `PATH`.
 #[must_use]

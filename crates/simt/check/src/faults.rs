@@ -25,7 +25,7 @@ pub(crate) fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
         FaultKind::UnnamedLanes { .. } => NAME_ALL_LANES,
         FaultKind::AbsentLanes { .. } if takes_whole_warps(opcode(&fault.ptx)) => {
-            "let all 32 threads of the warp execute it together: move it out of the branch"
+            "move it out of the branch, so that all 32 threads of the warp execute it together"
         }
         FaultKind::AbsentLanes { .. } => NAME_PRESENT_LANES,
         _ => "move the barrier out of the branch, so that either all threads of the block reach it or none do",

@@ -406,10 +406,10 @@ fn help(fault: &Fault) -> &'static str {
         },
         FaultKind::Panic { message: Some(message) } if message.contains("out of") => OUT_OF_BOUNDS,
         FaultKind::Budget { .. } | FaultKind::TimeLimit { .. } => {
-            "check that each loop ends, for every thread, and raise the limit if the kernel needs longer"
+            "check that each loop ends for every thread, and raise the limit if the kernel needs more time"
         }
-        FaultKind::StackOverflow => "let the recursion end earlier, or use a loop",
-        FaultKind::BadFree { .. } => "free each address once, and only what `malloc` has returned",
+        FaultKind::StackOverflow => "reduce the depth of the recursion, or use a loop",
+        FaultKind::BadFree { .. } => "free only addresses that `malloc` returned, and each of them once",
         FaultKind::DivergentBarrier { .. } | FaultKind::AbsentLanes { .. } | FaultKind::UnnamedLanes { .. } => {
             faults::help(fault)
         }

@@ -128,7 +128,7 @@ impl Checks {
         if let Some(seed) = first {
             let count = sanitized.findings.len() - before;
             let findings = if count == 1 { "1 finding is" } else { &*format!("{count} findings are") };
-            sanitized.notes.push(format!("{findings} from other orders, the first from the schedule random:{seed}"));
+            sanitized.notes.push(format!("{findings} from other orders; the first is from the schedule random:{seed}"));
         }
         sanitized
     }

@@ -413,7 +413,7 @@ impl Checker for Race {
         self.pairs.report(&self.sites, &self.locations.flags, &mut self.findings);
         let what = match (&self.grid, self.is_full) {
             (None, _) => "the grid has more blocks than the check supports",
-            (_, true) => "the limit for the state of memory was reached, and memory accessed later was not checked",
+            (_, true) => "the limit on the memory state was reached, so memory accessed later was not checked",
             _ => return,
         };
         self.findings.note = Some(format!("race: the check is incomplete: {what}"));

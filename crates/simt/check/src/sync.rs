@@ -161,7 +161,7 @@ impl Checker for Sync {
                     let [x, y, z] = unravel(block, self.facts.grid);
                     let what = format!(
                         "asynchronous copy of {bytes} bytes {does} the shared memory of block ({x}, {y}, {z}) still runs \
-                         when the block ends, started by {}",
+                         when the block ends; the copy was started by {}",
                         format_lanes(lanes)
                     );
                     let help = "wait for it (`cp.async.wait_all`, `cp.async.bulk.wait_group` or its mbarrier) before the \

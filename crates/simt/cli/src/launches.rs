@@ -158,7 +158,7 @@ fn room(args: &LaunchArguments) -> Result<u64, Failure> {
     let free = simt::run::available_memory().unwrap_or(16 << 30);
     if (need as u64).saturating_mul(2) > free {
         return Err(Failure::usage(format!(
-            "the buffers have {need} bytes, filling them temporarily doubles this, and this machine has {free} bytes free; \
+            "filling the buffers needs twice their {need} bytes, but this computer has only {free} bytes free; \
              make them smaller"
         )));
     }

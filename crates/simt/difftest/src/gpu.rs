@@ -39,7 +39,7 @@ impl Gpu {
         let context = Context::new(device).map_err(failed("opening the GPU"))?;
         CurrentContext::set_current(&context).map_err(failed("opening the GPU"))?;
         Ok(Self {
-            stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("making a stream"))?,
+            stream: Stream::new(StreamFlags::NON_BLOCKING, None).map_err(failed("creating a stream"))?,
             name: device.name().map_err(failed("reading the GPU's name"))?,
             _context: context,
         })

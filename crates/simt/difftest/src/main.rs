@@ -79,11 +79,11 @@ fn run(command: &Command) -> Result<ExitCode, Box<dyn std::error::Error>> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Tile { name, tile, seed } => {
-            let plan = Plan::of_tile(name, *seed, *tile).ok_or("no form has this name")?;
+            let plan = Plan::of_tile(name, *seed, *tile).ok_or("unknown form name")?;
             let simt = sim::run(&plan)?;
             let gpu = gpu::Gpu::open().and_then(|gpu| gpu.run(&plan));
             if let Err(error) = &gpu {
-                eprintln!("note: no answers from a GPU: {error}");
+                eprintln!("note: cannot get answers from a GPU: {error}");
             }
             let launch = &plan.kernels[0];
             let operands = launch.input();

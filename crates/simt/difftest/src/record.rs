@@ -19,7 +19,7 @@ pub struct Record {
 
 /// The error for a file that is not a valid record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a record of answers: {0}")]
+#[error("cannot read the record of answers: {0}")]
 pub struct NoRecord(String);
 
 /// Returns the 64-bit FNV-1a hash of a plan's text, which identifies the plan of a recording.
@@ -60,17 +60,17 @@ impl Record {
     /// the latter case, a GPU must record them again.
     pub fn from_bytes(bytes: &[u8]) -> Result<(Self, Plan), NoRecord> {
         let fail = |what: &str| NoRecord(what.to_owned());
-        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| fail("no header"))?;
-        let header = std::str::from_utf8(&bytes[..end]).map_err(|_| fail("no header"))?;
+        let end = bytes.iter().position(|byte| *byte == b'\n').ok_or_else(|| fail("the header line is missing"))?;
+        let header = std::str::from_utf8(&bytes[..end]).map_err(|_| fail("the header is not UTF-8"))?;
         let words: Vec<&str> = header.splitn(9, ' ').collect();
         let [name, version, "seed", seed, "rounds", rounds, "of", of, origin] = words[..] else {
-            return Err(fail("another header"));
+            return Err(fail("the header has an unknown format"));
         };
         let mut sets = [Set::Values, Set::Matrices].into_iter();
         let set = sets.find(|set| set.title() == format!("{name} {version}"));
-        let set = set.ok_or_else(|| fail("another header"))?;
-        let seed = seed.parse().map_err(|_| fail("no seed"))?;
-        let rounds = rounds.parse().map_err(|_| fail("no number of rounds"))?;
+        let set = set.ok_or_else(|| fail("the set or version in the header is unknown"))?;
+        let seed = seed.parse().map_err(|_| fail("the seed in the header is not a number"))?;
+        let rounds = rounds.parse().map_err(|_| fail("the number of rounds in the header is not a number"))?;
         let plan = Plan::new(set, seed, rounds);
         if format!("{:x}", hash(&plan)) != of {
             let message = "simt's supported forms have changed since the recording; run `difftest record` \

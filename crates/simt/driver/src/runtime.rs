@@ -157,7 +157,7 @@ const END: Function = Function(std::ptr::null());
 
 /// Reports a call to a slot that no recorded program calls. Slot 0 stands for any slot.
 extern "C" fn unknown<const TABLE: usize, const SLOT: usize>() -> u32 {
-    let slot = if SLOT == 0 { "a slot".to_owned() } else { format!("slot {SLOT}") };
+    let slot = if SLOT == 0 { "an unknown slot".to_owned() } else { format!("slot {SLOT}") };
     let what = format!("{slot} of the runtime's table {}", TABLES[TABLE].name);
     report::unsupported(&what, "");
     Code::NOT_SUPPORTED.0

@@ -56,7 +56,7 @@ impl Simulation {
     /// # Errors
     /// Returns a message when the host cannot start the threads.
     pub fn new(threads: usize) -> std::result::Result<Self, String> {
-        Self::several(threads, 1)?.pop().ok_or_else(|| "there is one GPU".to_owned())
+        Self::several(threads, 1)?.pop().ok_or_else(|| "the simulation created no device".to_owned())
     }
 
     /// Creates a device like [`Simulation::new`] that imitates the described device. The new device has the same
@@ -66,7 +66,7 @@ impl Simulation {
     /// Returns a message when the description has no board or an unknown architecture, and when the host cannot start
     /// the threads.
     pub fn of(description: &Description, threads: usize) -> std::result::Result<Self, String> {
-        Self::start(threads, 1, Some(description))?.pop().ok_or_else(|| "there is one GPU".to_owned())
+        Self::start(threads, 1, Some(description))?.pop().ok_or_else(|| "the simulation created no device".to_owned())
     }
 
     /// Creates `count` devices, 1 to 16, which share one memory. Each device accesses the memory of the other devices
@@ -258,7 +258,7 @@ pub unsafe fn launch_with<R>(
     params: &[*mut c_void],
     run: impl FnOnce(&mut Simulator, &Launch<'_>) -> std::result::Result<R, LaunchError>,
 ) -> std::result::Result<R, String> {
-    let driver = state::inside().ok_or("such a launch requires a `Simulation`")?;
+    let driver = state::inside().ok_or("`launch_with` must be called inside a `Simulation`")?;
     let Kernel { function, grid, block, shared_bytes } = kernel;
     let request = Request {
         function,

@@ -323,7 +323,7 @@ fn invalid_device_settings_are_refused() {
         ("h10", "1", INVALID_DEVICE, "LADDER_SIM_DEVICE=h10: no device is named `h10`; did you mean `h100`, or"),
         ("h10", "1", INVALID_DEVICE, "known devices: h200, h100, a100"),
         ("./no.toml", "1", INVALID_DEVICE, "cannot read ./no.toml"),
-        (&*bare, "1", INVALID_DEVICE, "no section [board]"),
+        (&*bare, "1", INVALID_DEVICE, "no [board] section"),
         (&*wrong, "1", INVALID_DEVICE, "multiprocessors = 0 is out of range; use a value from 1 to 4096"),
         ("h100", "17", INVALID_VALUE, "LADDER_SIM_DEVICES=17: the number of simulated devices must be 1 to 16"),
         ("h100", "0", INVALID_VALUE, "LADDER_SIM_DEVICES=0"),

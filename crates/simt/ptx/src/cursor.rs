@@ -39,7 +39,7 @@ impl<'a> Cursor<'a> {
     /// of the text.
     pub(super) fn within(text: &'a str, start: usize, end: usize) -> Parsed<Self> {
         if At::try_from(text.len()).is_err() {
-            let message = "the text is longer than 4 GiB, which no PTX compiler writes";
+            let message = "the PTX text is longer than the maximum of 4 GiB";
             return Err(ParseError::new(&Source::new(""), 0, message));
         }
         let mut lexer = Token::lexer(&text[..end]);

@@ -299,7 +299,7 @@ impl Report {
         }
         if state.unlisted > 0 {
             notes.push(format!(
-                "at most {MOST_KERNELS} kernels are listed; {} launches of other kernels are left out",
+                "only {MOST_KERNELS} kernels are listed; {} launches of other kernels are left out",
                 state.unlisted
             ));
         }

@@ -14,7 +14,7 @@ pub fn sentence(verdict: &BoundVerdict) -> String {
     let share = percent(verdict.share);
     match verdict.bound {
         Resource::Warps => {
-            format!("bound by latency: only {share} of the possible warps are active, too few to hide it")
+            format!("bound by latency: only {share} of the possible warps are active, too few to hide latency")
         }
         Resource::Size => {
             format!(
@@ -26,7 +26,7 @@ pub fn sentence(verdict: &BoundVerdict) -> String {
             format!("bound by bank conflicts: the additional wavefronts occupy shared memory for {share} of the time")
         }
         Resource::Latency => {
-            format!("bound by latency: each warp waits for its data, and no resource is used more than {share}")
+            format!("bound by latency: each warp waits for its data, and no resource exceeds {share} of its limit")
         }
         other => format!("bound by {}, at {share} of its limit", other.name()),
     }

@@ -71,7 +71,7 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
     }
     let align = variable.align.unwrap_or(element).max(1);
     if !align.is_power_of_two() || align > 1 << 16 {
-        let message = format!("an alignment of {align} is not a power of two up to 65536");
+        let message = format!("the alignment {align} is not a power of two from 1 to 65536");
         return Err(LowerError::invalid(message, variable.at));
     }
     Ok(Layout { bytes, align })

@@ -40,7 +40,7 @@ pub enum Error {
         known: Vec<String>,
     },
     /// The tool succeeded, but its output does not contain the requested content.
-    #[error("the output of {} does not contain {what}: its format is not known", .tool.name())]
+    #[error("the output of {} does not contain {what}: the output format is unknown", .tool.name())]
     Unread {
         /// The tool.
         tool: Tool,

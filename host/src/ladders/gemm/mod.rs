@@ -59,7 +59,7 @@ pub(super) const LADDER: Ladder = Ladder {
         product::N,
         product::K,
         Opt::word("type", "TYPE", TYPES, "The type of the elements"),
-        Opt::word("out", "OUT", &["same", "f32"], "The type of the product: that of the factors, or f32"),
+        Opt::word("out", "OUT", &["same", "f32"], "The type of the product: the type of the factors, or f32"),
         Opt::word("b", "B", &["rows", "columns"], "Whether the second matrix is row-major or column-major"),
         Opt::word("data", "DATA", DATA, "The elements: uniform from -1 to 1, partly special, or with exact sums"),
     ],
@@ -325,7 +325,7 @@ unsafe impl Problem for Gemm {
 impl Divide for Gemm {
     fn share(&self, share: Share, side: Side) -> Result<RankProblem, String> {
         if side == Side::K && self.out != Format::F32 {
-            return Err("shares of k are added up, and 16 bits would round each share; use --out f32".to_owned());
+            return Err("each part of k gives a partial product, which 16 bits would round; use --out f32".to_owned());
         }
         product::share(&self.extent, share, side, &[B], |extent| self.with_extent(extent))
     }
@@ -347,7 +347,7 @@ fn verdict<T: bytemuck::NoUninit>(wrong: &WrongElement, n: usize, found: &T, val
     match wrong.right {
         Some(right) => Verdict::wrong_element(place(wrong.at, n), found, format_args!("{value:e}"), right),
         None => Verdict::Wrong(format!(
-            "the sum of row {} of the product, with a sign for each element, exceeds the error bound",
+            "row {} of the product is wrong: a signed sum of its elements exceeds the error bound",
             wrong.at / n
         )),
     }

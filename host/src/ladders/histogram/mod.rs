@@ -104,7 +104,7 @@ pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
             let length = bytes.len() as u64;
             let n = given.unwrap_or(length);
             if n > most {
-                let takes = format!("0 to {most}, and {name} has more; use --n to count fewer bytes");
+                let takes = format!("0 to {most}, but {name} has more bytes; use --n to count fewer");
                 return Err(out_of_bounds(n, &takes));
             }
             if n > length {

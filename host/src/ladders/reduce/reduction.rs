@@ -201,7 +201,7 @@ impl<T: Number> Divide for Reduction<T> {
 
     fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String> {
         if !rung.parameters.contains(&"sum") {
-            return Err("it does not add to the existing output, as a piece must; use reduce_atomic".to_owned());
+            return Err("it overwrites the output, but each piece must add to the output; use reduce_atomic".to_owned());
         }
         let Range { start, end } = data::piece(piece, self.n);
         let problem = self.range(self.first + start, end - start, self.whole_n);

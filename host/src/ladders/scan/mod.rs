@@ -147,7 +147,7 @@ fn scan<T: Number + 'static>(options: &Options, resident: Option<u32>) -> Result
     let data = Data::named(options.text("data"));
     if T::ROUNDOFF > 0.0 && op == OPS[Op::Product as usize] && n > data.most_factors() {
         let takes = format!(
-            "0 to {} for products of these floats, because more factors would leave the range of their type; --data \
+            "0 to {} for products of these floats, because more factors would overflow or underflow; --data \
              random has products near 1",
             data.most_factors()
         );

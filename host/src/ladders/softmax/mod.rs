@@ -70,7 +70,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "BLOCKS",
             kind: Kind::SizeOr("device"),
             default: "device",
-            help: "Blocks in rungs whose blocks process several rows: all that fit the device, or at most BLOCKS",
+            help: "Blocks in rungs whose blocks process several rows: all that fit on the device, or at most BLOCKS",
         },
     ],
     blocks: &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],

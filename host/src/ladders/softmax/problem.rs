@@ -223,7 +223,7 @@ unsafe impl Problem for Rows {
                 longest / size
             ),
             _ if too_many(rung) => {
-                format!("a grid cannot have eight blocks for each of {} rows; use --m {MOST_CLUSTERS}", self.m)
+                format!("a grid with eight blocks for each of {} rows is too large; use --m {MOST_CLUSTERS}", self.m)
             }
             _ => return None,
         };

@@ -148,7 +148,7 @@ impl ComparedRun {
         if let Some(name) = options.keys().find(|name| !is_known(name)) {
             return Err(Error::Request(format!(
                 "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo lab record -- \
-                 agree` records it again on a GPU",
+                 agree` records the run again on a GPU",
                 self.ladder
             )));
         }
@@ -199,7 +199,7 @@ impl ComparedRun {
         };
         let request: Request = serde_json::from_value(request.clone()).map_err(|why| why.to_string())?;
         match request.metrics.iter().find(|name| find(name).is_none()) {
-            Some(name) => Err(format!("it compares {name}, which is not a known metric")),
+            Some(name) => Err(format!("the record compares {name}, which is not a known metric")),
             None => Ok(Self {
                 ladder: record.ladder.clone(),
                 case: record.problem.clone(),

@@ -57,7 +57,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     device.set_time_limit(args.process.time_limit());
     sanitize(&mut *device, args.sanitize, Checks::ALL)?;
     if device.info().kind != "sim" && (args.schedules > 0 || args.schedule != Schedule::Fixed) {
-        let why = "--schedules and --schedule: only sim can run kernels in another order; add --device sim";
+        let why = "--schedules and --schedule work only on sim; add --device sim";
         return Err(Error::Request(why.to_owned()));
     }
     device.set_schedule(args.schedule);
@@ -108,7 +108,7 @@ const USUAL_BYTES: u64 = 256 << 10;
 /// Returns [`Error::Request`] when the device does not have the requested sanitizers.
 pub(crate) fn sanitize(device: &mut dyn Device, asked: Option<Checks>, usual: Checks) -> Result<(), Error> {
     if device.info().kind != "sim" && asked.is_some_and(|checks| !checks.is_empty()) {
-        let why = "--sanitize: only sim has these sanitizers; add --device sim, or use compute-sanitizer on a GPU";
+        let why = "--sanitize works only on sim; add --device sim, or use compute-sanitizer on a GPU";
         return Err(Error::Request(why.to_owned()));
     }
     device.set_checks(asked.unwrap_or(usual));

@@ -185,8 +185,8 @@ fn summary(sweeps: &[Sweep]) -> String {
     };
     let schedules = match sweeps.first().map_or(0, |sweep| sweep.schedules) {
         0 => String::new(),
-        1 => ", each also under a random schedule".to_owned(),
-        several => format!(", each also under {several} random schedules"),
+        1 => ", each repeated under a random schedule".to_owned(),
+        several => format!(", each repeated under {several} random schedules"),
     };
     let wrong = checks.iter().filter(|check| !check.correct).count();
     let found = checks.iter().filter(|check| check.correct && !check.is_good()).count();

@@ -71,7 +71,7 @@ pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Da
         match old.ladders.iter().find(|old_ladder| old_ladder.name == ladder.name) {
             None => warnings.push(format!("{} is only in {new_file}", ladder.name)),
             Some(before) if before.problem != ladder.problem => warnings.push(format!(
-                "{} is not compared: its problems are {} and {}",
+                "{} is not compared, because its problems differ: {} and {}",
                 ladder.name, before.problem, ladder.problem
             )),
             Some(before) => ladders.push(compared(before, ladder)),

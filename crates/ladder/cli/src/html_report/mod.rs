@@ -73,7 +73,7 @@ fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) ->
 fn check_output(path: &Path) -> Result<(), Error> {
     let refused = |why: &str| Error::Request(format!("cannot write {}: {why}", path.display()));
     if path.is_dir() {
-        return Err(refused("it is a folder; name a file, for example report.html"));
+        return Err(refused("it is a folder; give the path of a file, for example report.html"));
     }
     if path.exists() {
         let text = std::fs::read(path).map_err(|why| analysis::Error::file("read", path, why))?;

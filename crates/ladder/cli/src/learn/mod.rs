@@ -17,7 +17,7 @@ use crate::output::{Document, Format};
 
 pub(crate) const LEARN: Command = Command {
     name: "learn",
-    about: "Solve exercises that the simulator checks: fill in blanks, find and fix bugs",
+    about: "Solve exercises that the simulator checks: fill in blanks, or find and fix bugs",
     arguments: |command, _| Arguments::augment_args(command).after_help(AFTER_HELP).disable_help_subcommand(true),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };

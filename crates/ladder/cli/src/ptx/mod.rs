@@ -147,7 +147,7 @@ struct Subject {
 fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Error> {
     let subject = Subject::new(args, env.catalog)?;
     let file = args.file.as_deref().unwrap_or(Path::new("the kernels"));
-    let not_ptx = |error| Error::Source(format!("{} is not PTX: {error}", file.display()));
+    let not_ptx = |error| Error::Source(format!("{} is not valid PTX: {error}", file.display()));
     let listing = Listing::new(&subject.text).map_err(not_ptx)?;
     // The catalog does not describe the kernels of a file.
     let catalog = args.file.is_none().then_some(env.catalog);
@@ -276,7 +276,7 @@ fn show(
 
 /// Returns the kernels of a PTX text with the Rust lines that the instructions come from, in color on a terminal.
 pub(crate) fn with_rust(text: &str, env: &Env<'_>) -> Result<String, Error> {
-    let listing = Listing::new(text).map_err(|error| Error::Source(format!("the text is not PTX: {error}")))?;
+    let listing = Listing::new(text).map_err(|error| Error::Source(format!("the text is not valid PTX: {error}")))?;
     let kernels = listing.tree.functions.iter().filter(|function| function.entry);
     let roots = env.catalog.kernels.source_folders();
     let rust = || Some(Interleave::new(&roots));
@@ -296,7 +296,7 @@ pub(crate) struct Texts {
 impl Texts {
     pub(crate) fn of(kernels: &'static Kernels, module: &'static engine::Ptx) -> Result<Self, Error> {
         let listing = Listing::new(module.text());
-        let listing = listing.map_err(|error| Error::Source(format!("the kernels are not PTX: {error}")))?;
+        let listing = listing.map_err(|error| Error::Source(format!("the kernels are not valid PTX: {error}")))?;
         let tools = toolkit::find(Tool::Ptxas).and_then(|ptxas| Ok([ptxas, toolkit::find(Tool::Nvdisasm)?]));
         Ok(Self { module, roots: kernels.source_folders(), listing, tools })
     }

@@ -54,7 +54,7 @@ fn named<'m, 'a>(
                     None if selection.whole => {}
                     None => {
                         return Err(Error::Request(format!(
-                            "{entry} is not among these kernels because it needs a newer architecture; leave out --arch"
+                            "{entry} needs a newer architecture than the one that --arch selects; leave out --arch"
                         )));
                     }
                 }

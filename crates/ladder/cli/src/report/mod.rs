@@ -133,9 +133,9 @@ fn caption(
 /// Describes how the times were measured.
 fn timing(report: &Report) -> String {
     match report.runs {
-        Some(1) => "1 timed run, device events".to_owned(),
+        Some(1) => "1 timed run, timed with device events".to_owned(),
         Some(runs) => format!("median of {runs} runs after {WARM_UP} to warm up, device events"),
-        None if report.counted() => "one launch of each rung, counted and not timed".to_owned(),
+        None if report.counted() => "one launch of each rung, counted but not timed".to_owned(),
         None => "not timed".to_owned(),
     }
 }

@@ -51,8 +51,8 @@ impl Predictions {
         if let [first, ..] = waiting[..] {
             let rungs: Vec<&str> = waiting.iter().map(|outcome| outcome.rung.name).collect();
             let rungs = rungs.join(", ");
-            notes.push(format!("not predicted from a sample of blocks, because their blocks wait for others: {rungs}"));
-            notes.push(format!("`ladder why {}` takes longer and predicts it", first.rung.name));
+            notes.push(format!("not predicted from a sample of blocks, because blocks wait for other blocks: {rungs}"));
+            notes.push(format!("`ladder why {}` predicts the time, but takes longer", first.rung.name));
         }
         let times = report.outcomes.iter().map(|outcome| {
             let prediction = predictions.iter().find(|other| other.rung.name == outcome.rung.name)?;

@@ -55,7 +55,7 @@ fn document(measured: &[MeasuredPair], all: bool) -> Document {
         "`ladder run` shows counters or times of the rungs at any size",
     );
     if !all {
-        document.note("more pairs of rungs, and the gains for the memory: --all");
+        document.note("--all shows more pairs of rungs, and the gains for the memory");
     }
     document
 }

@@ -232,7 +232,7 @@ fn cell(metric: &Metric, number: Option<f64>) -> String {
 fn in_words(found: &Finding) -> String {
     match found {
         Finding::Holds(numbers) => format!("holds ({numbers})"),
-        Finding::DoesNot(numbers) => format!("does not hold ({numbers})"),
+        Finding::DoesNot(numbers) => format!("is false ({numbers})"),
         Finding::NeedsGpu => "needs a GPU".to_owned(),
         Finding::Unknown(rungs) => format!("unknown: there is no number for {}", rungs.join(", ")),
     }

@@ -156,7 +156,7 @@ fn explained(profile: &LaunchProfile, device: &Description, files: &mut SourceFi
     figures::add_worst(&mut document, found.bound.figure(), &profile.recording, (&title(profile), files), env.style());
     verdict::add_fix(&mut document, found);
     if let Some(pair) = found.helps.and_then(|fix| fix.entry().pairs.first()) {
-        document.section("a rung that does so", format!("{}, where {} does not", pair.after, pair.before));
+        document.section("a rung with this fix", format!("{}, where {} does not", pair.after, pair.before));
         document.note(format!("  ladder why {} shows how", pair.after));
     }
     document

@@ -104,7 +104,7 @@ impl View {
     /// Returns an error if `--svg` is given but nothing can be drawn.
     fn check(&self) -> Result<(), Error> {
         match self.svg.is_some() && self.figures.is_none() && !self.roofline {
-            true => Err(Error::Request("--svg writes a file for --figures or --roofline; add one of them".to_owned())),
+            true => Err(Error::Request("--svg needs --figures or --roofline; add one of them".to_owned())),
             false => Ok(()),
         }
     }
@@ -118,7 +118,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let arguments = &args.command;
     arguments.view.check()?;
     if arguments.memory.memory.is_given() && arguments.view.figures.is_none() && arguments.dram.is_none() {
-        let why = "--channels, --banks and --burst describe the memory for --dram and --figures; add one of them";
+        let why = "--channels, --banks and --burst need --dram or --figures; add one of them";
         return Err(Error::Request(why.to_owned()));
     }
     if arguments.checklist && !args.targets.is_empty() {

@@ -97,7 +97,7 @@ fn one(
         let why = reason.map_or("the device has no counter that shows what bounds this rung", String::as_str);
         document.paragraph(why);
         if let Some(found) = measured.without_waits.get(rung.name) {
-            document.paragraph("if no block waited, the launch would be");
+            document.paragraph("without waits between blocks, the launch would be");
             explain(&mut document, found, &measurement.origin(), profile.side, number);
             document.note("--figures=exchange draws the words through which blocks wait, for a small problem");
         }

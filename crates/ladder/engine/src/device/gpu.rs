@@ -410,6 +410,6 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
 /// # Errors
 /// Returns [`Error::Device`] when the sizes differ.
 fn check_size(doing: &'static str, buffer: usize, copied: usize) -> Result<(), Error> {
-    let other = || Error::device(doing, format!("the buffer has {buffer} bytes, not {copied}"));
+    let other = || Error::device(doing, format!("the buffer has {buffer} bytes, but the copy has {copied}"));
     (buffer == copied).then_some(()).ok_or_else(other)
 }

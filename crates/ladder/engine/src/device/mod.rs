@@ -176,7 +176,7 @@ pub trait Device {
     /// support partial copies.
     fn overwrite(&mut self, buffer: BufferId, start: usize, bytes: &[u8]) -> Result<(), Error> {
         let _ = (buffer, start, bytes);
-        Err(Error::device("copying to the device", format!("a {} only copies whole buffers", self.info().kind)))
+        Err(Error::device("copying to the device", format!("a {} copies only whole buffers", self.info().kind)))
     }
 
     /// Copies the first `bytes.len()` bytes of `buffer` to the host.

@@ -47,7 +47,7 @@ struct Arguments {
 /// Returns the report for recorded comparisons.
 pub(crate) fn of_records(records: &[results::Record]) -> Result<Document, Error> {
     let record = Comparisons::of_records(records);
-    Ok(show::report(&record.map_err(|why| Error::Request(format!("the records of `agree` cannot be shown: {why}")))?))
+    Ok(show::report(&record.map_err(|why| Error::Request(format!("cannot show the records of `agree`: {why}")))?))
 }
 
 /// Runs the comparisons of all cases.

@@ -111,7 +111,7 @@ pub(super) fn document(run: &Run<'_>, provenance: Provenance) -> Document {
     }
     for reason in &run.unused {
         let (rung, mutation, instruction) = (&reason.rung, &reason.mutation, &reason.instruction);
-        document.note(format!("unused reason: {rung}, {mutation} at `{instruction}`"));
+        document.note(format!("reason that applies to no survivor: {rung}, {mutation} at `{instruction}`"));
     }
     let (threads, seconds) = (run.threads, run.took.as_secs_f64());
     document.note(format!("{} mutants on {threads} threads in {seconds:.1} s", run.outcomes.len()));

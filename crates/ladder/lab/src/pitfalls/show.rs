@@ -119,7 +119,7 @@ pub(super) fn one_by_one(shown: &[CheckedBug], gpu: &MeasuredPitfalls) -> Docume
         let measured = gpu.of.get(pitfall.name).into_iter().flatten();
         facts.extend(measured.map(|(heading, value)| (*heading, value.clone())));
         if !checked.is_found() {
-            facts.push(("found", "no, not at this line".to_owned()));
+            facts.push(("found", "no finding at this line".to_owned()));
         }
         document.facts(facts);
         document.diagnostics(Diagnostic::of_findings(&checked.faulty.findings));

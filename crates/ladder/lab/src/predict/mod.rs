@@ -17,7 +17,7 @@ use report::PredictionReport;
 
 pub(crate) const PREDICT: Command = Command {
     name: "predict",
-    about: "Compare the times that the model predicts for a device with measured ones",
+    about: "Compare the times that the model predicts for a device with measured times",
     arguments: CommandArgs::<Arguments>::arguments,
     execute,
 };

@@ -162,7 +162,7 @@ impl Run<'_> {
         }
         let is_compared = !self.stage.is_sanitized() && pending.missed.is_none();
         if is_compared && self.memory(session)? != expected.memory {
-            pending.missed = Some(format!("different contents in memory other than the outputs at {}", self.at()));
+            pending.missed = Some(format!("memory other than the outputs differs at {}", self.at()));
             return Ok(false);
         }
         if is_different {

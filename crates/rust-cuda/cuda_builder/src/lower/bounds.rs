@@ -52,7 +52,7 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
             return Err(fail("it is not a kernel; state them in the body of the kernel".to_owned()));
         }
         if stated[kind] {
-            return Err(fail("stated twice".to_owned()));
+            return Err(fail("they are stated twice".to_owned()));
         }
         let text = &line[at..];
         let attributes = MARKERS[kind].1(&text[..text.find('"').unwrap_or(text.len())]).map_err(fail)?;
@@ -88,7 +88,7 @@ fn attributes(text: &str) -> Result<String, String> {
     match min_blocks {
         None => {}
         Some(blocks @ 1..=32) => attributes += &format!(" \"nvvm.minctasm\"=\"{blocks}\""),
-        Some(blocks) => return Err(format!("{blocks} blocks; an SM holds 1 to 32")),
+        Some(blocks) => return Err(format!("an SM cannot hold {blocks} blocks; it holds 1 to 32")),
     }
     Ok(attributes)
 }

@@ -80,10 +80,10 @@ fn judge(opt: &Path, llc: &Path, oldest: u32) -> Result<String, String> {
     let version = version_of(&output_of(llc, &["--version"])?)
         .ok_or_else(|| "`llc --version` prints no LLVM version".to_owned())?;
     if parse_version(&version).is_none_or(|(major, _)| major < oldest) {
-        return Err(format!("it is LLVM {version}; needs {oldest} or newer"));
+        return Err(format!("LLVM {version} is too old; {oldest} or newer is required"));
     }
     if version_of(&output_of(opt, &["--version"])?).as_ref() != Some(&version) {
-        return Err(format!("llc is LLVM {version}, but opt has another version"));
+        return Err(format!("llc has version {version} of LLVM, but opt has another version"));
     }
     if !output_of(llc, &["--version"])?.contains("nvptx64") {
         return Err(format!("LLVM {version} was built without the NVPTX target"));

@@ -222,11 +222,11 @@ fn describe_race(
             format!("the final value is undefined: {one_writer}")
         }
         (Reason::Unordered, Nearness::Block) if same_access && writes => {
-            format!("{one_writer}; for writes of different iterations, put {{sync_threads}} between the iterations")
+            format!("{one_writer}; for writes in different iterations, put {{sync_threads}} between the iterations")
         }
         (Reason::Unordered | Reason::InStep, Nearness::Warp) => {
             "put {sync_threads} between the two accesses, where all threads of the block reach it; {sync_warp} is cheaper, \
-             and enough where only lanes of one warp share the data"
+             and is enough if only lanes of one warp share the data"
                 .to_owned()
         }
         (Reason::Volatile, _) if same_access && writes => one_writer.to_owned(),

@@ -85,21 +85,21 @@ impl Barriers {
                         "barrier {id} is used with a count of {} threads and, at the same time, with a count of {}",
                         now.count, first.count
                     );
-                    let help = "give all instructions of one barrier the same count";
+                    let help = "use the same thread count in all instructions of one barrier";
                     now.finding(first, format!("waits for {} threads", first.count), what, help)
                 });
             }
             if first.reduces != now.reduces {
                 findings.add("reductions", site, Some(first.site), 1, || {
                     let what = format!(
-                        "barrier {id} is reached with a reduction (barrier.red) by some threads and without by others, \
+                        "barrier {id} is reached with a reduction (barrier.red) by some threads but not by others, \
                          which is undefined"
                     );
                     now.finding(
                         first,
-                        "arrives with the other kind".into(),
+                        "arrives with the other kind of instruction".into(),
                         what,
-                        "let all threads execute the same kind",
+                        "let all threads execute the same kind of instruction",
                     )
                 });
             }
@@ -120,7 +120,7 @@ impl Barriers {
             findings.add("texts", other.site, Some(one.site), 1, || {
                 let what = format!(
                     "warp {} waits at barrier {id} here and warp {} at another instruction: CUDA C++ leaves undefined \
-                     whether they meet",
+                     whether they synchronize",
                     other.warp, one.warp
                 );
                 let help =
@@ -137,7 +137,7 @@ impl Barriers {
                          twice",
                         format_lanes(earlier.lanes & lanes)
                     );
-                    let help = "let them wait for the others (`barrier.sync`) before they arrive again";
+                    let help = "let these lanes wait for the other threads (`barrier.sync`) before they arrive again";
                     now.finding(earlier, format!("arrives at barrier {id} first"), what, help)
                 });
             } else if earlier.site != site && (earlier.aligned || now.aligned) {
@@ -172,7 +172,7 @@ impl Barriers {
                 "{others} of the block ended without reaching barrier {id}, which the other threads of the block wait at"
             );
             let help = "let every thread of the block reach {sync_threads}: put the work in the branch, and not the barrier, \
-                        and return after the last one";
+                        and return only after the last barrier";
             let other = Some((format!("ends without reaching barrier {id}"), *ended));
             RawFinding { other, ..first.finding(first, String::new(), what, help) }
         });

@@ -85,7 +85,7 @@ impl Objects {
                     findings.add("phase missed", party.site, None, 1, || RawFinding {
                         what: format!(
                             "waits for phase {known} of an mbarrier, counted from 0, by its parity {}, after {missed} \
-                             more phases are complete: it waits for phase {} instead, which has the same parity",
+                             more phases have completed, so it waits for phase {} instead, which has the same parity",
                             known % 2,
                             object.phase
                         ),

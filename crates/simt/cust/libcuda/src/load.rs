@@ -87,7 +87,7 @@ fn open(path: OsString, needs_device: bool) -> Result<Library, String> {
     if needs_device {
         // SAFETY: the symbol is only looked up, not called.
         if unsafe { library.get::<*const ()>("ladder_simt_driver") }.is_ok() {
-            return Err("the library of simt's CUDA driver".to_owned());
+            return Err("the library is simt's CUDA driver, not a driver for a GPU".to_owned());
         }
         // SAFETY: `cuDeviceGetCount` has this signature in every CUDA driver.
         let count = unsafe { library.get::<unsafe extern "C" fn(*mut c_int) -> c_uint>("cuDeviceGetCount") };

@@ -88,7 +88,7 @@ functions! {
     fn cuCtxCreate_v3(context: Out<Handle>, _affinities: usize, count: i32, flags: u32, device: i32) {
         context.check()?;
         if count != 0 {
-            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on part of a device are not supported"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "contexts that use only part of a device are not supported"));
         }
         context.set(create(device, flags)?)
     }
@@ -96,7 +96,7 @@ functions! {
     fn cuCtxCreate_v4(context: Out<Handle>, params: In<CreateParams>, flags: u32, device: i32) {
         context.check()?;
         if params.optional().is_some_and(|params| params.affinity_count != 0 || params.cig != 0) {
-            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on part of a device are not supported"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "contexts that use only part of a device are not supported"));
         }
         context.set(create(device, flags)?)
     }

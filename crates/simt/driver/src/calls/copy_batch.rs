@@ -119,7 +119,7 @@ impl Operation {
         }
         let (from, to) = (self.from.element()?, self.to.element()?);
         if from.is_some() && to.is_some() && from != to {
-            return Err(Error::new(Code::INVALID_VALUE, "a copy between arrays requires texels of the same size"));
+            return Err(Error::new(Code::INVALID_VALUE, "both arrays of a copy must have texels of the same size"));
         }
         let element = from.or(to).unwrap_or(1);
         let width_bytes = width.checked_mul(element).ok_or(Code::INVALID_VALUE)?;

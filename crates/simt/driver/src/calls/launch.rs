@@ -54,7 +54,7 @@ impl Changes {
                     }
                 }
                 attributes::DEVICE_UPDATABLE => {
-                    return Err(Error::new(Code::NOT_SUPPORTED, "kernel nodes that kernels update are not supported"));
+                    return Err(Error::new(Code::NOT_SUPPORTED, "device-updatable kernel nodes are not supported"));
                 }
                 attributes::IGNORE
                 | attributes::ACCESS_POLICY_WINDOW
@@ -77,7 +77,7 @@ impl Changes {
 /// Returns the handle of an event without timing, the only kind of event that a launch can record here.
 fn untimed(handle: Handle) -> Result<Handle> {
     match event::get(handle)?.has_time() {
-        true => Err(Error::new(Code::NOT_SUPPORTED, "a launch that records an event with timing is not supported")),
+        true => Err(Error::new(Code::NOT_SUPPORTED, "a launch can record only events created without timing")),
         false => Ok(handle),
     }
 }

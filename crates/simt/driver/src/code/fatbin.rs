@@ -68,7 +68,7 @@ struct Wrapper {
 /// # Safety
 /// The caller must ensure that `parts` is a null-terminated list of fatbins, each as long as its header says.
 unsafe fn linked(mut parts: *const *const c_void, capability: (u32, u32)) -> Result<Vec<u8>> {
-    let (mut texts, mut none) = (Vec::new(), no_ptx("the program's fatbins have only machine code for GPUs, no PTX"));
+    let (mut texts, mut none) = (Vec::new(), no_ptx("the program's fatbins contain GPU machine code but no PTX"));
     // SAFETY: the list ends with a null, and the loop stops there, so `parts` points into the list.
     while let Some(part) = unsafe { parts.as_ref() }.copied().filter(|part| !part.is_null()) {
         // SAFETY: `part` is not null, so it is the address of a fatbin.
@@ -146,7 +146,7 @@ fn newest(entries: &[u8], (major, minor): (u32, u32)) -> Result<Vec<u8>> {
     }
     let archs: Vec<String> = ptx().map(|entry| format!("compute_{}", entry.arch)).collect();
     Err(match archs.is_empty() {
-        true => no_ptx("the program's fatbin has only machine code for GPUs, no PTX"),
+        true => no_ptx("the program's fatbin contains GPU machine code but no PTX"),
         false => {
             no_ptx(&format!("the program's fatbin has PTX for {}, and the device is sm_{device}", archs.join(", ")))
         }
@@ -184,7 +184,7 @@ fn unpack(entry: &Entry<'_>) -> Result<Vec<u8>> {
     let max_bytes = (entry.bytes.len() as u64).saturating_mul(MAX_RATIO);
     if entry.unpacked > max_bytes {
         return Err(damaged(format!(
-            "an entry of {} bytes claims {} decompressed bytes, which is too many",
+            "an entry of {} bytes declares {} decompressed bytes, which exceeds the limit",
             entry.bytes.len(),
             entry.unpacked
         )));

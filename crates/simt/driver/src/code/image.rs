@@ -46,7 +46,7 @@ pub(crate) fn ptx_in(bytes: &[u8], capability: (u32, u32)) -> Result<Vec<u8>> {
         Some(&ELF) => Err(no_ptx("the image is a cubin, which contains machine code for a GPU and no PTX")),
         Some(&CONTAINER) => fatbin::ptx(bytes, capability),
         Some(&WRAPPER) => {
-            let what = "the image is the wrapper of a fatbin, whose addresses are valid only in a program's memory";
+            let what = "the image is a fatbin wrapper, and its addresses are valid only in the program's memory";
             Err(Error::new(Code::INVALID_IMAGE, what))
         }
         _ => Ok(CStr::from_bytes_until_nul(bytes).map_or(bytes, CStr::to_bytes).to_vec()),
@@ -81,7 +81,7 @@ pub(crate) fn ptx_of_objects(bytes: &[u8], capability: (u32, u32)) -> Result<Vec
     match (texts.is_empty(), refused) {
         (false, _) => Ok(texts),
         (true, Some(error)) => Err(error),
-        (true, None) => Err(Error::new(Code::NOT_SUPPORTED, "the object or library contains no code for GPUs")),
+        (true, None) => Err(Error::new(Code::NOT_SUPPORTED, "the object or library contains no GPU code")),
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn format(format: u32, channels: u32) -> Result<(TexelFormat, bool)> 
         0x50 | 0x91..=0x9f | 0xa1..=0xb5 => {
             return Err(Error::new(
                 Code::NOT_SUPPORTED,
-                format!("compressed and video formats ({format:#x}) are not supported"),
+                format!("the format {format:#x} is not supported because it is a compressed or video format"),
             ));
         }
         _ => return Err(Code::INVALID_VALUE.into()),

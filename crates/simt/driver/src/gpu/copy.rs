@@ -126,7 +126,7 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
         false => Err(Error::new(
             Code::INVALID_VALUE,
             format!(
-                "{needed} bytes at {address:#x} exceed the allocation of {} bytes: {left} bytes are left",
+                "{needed} bytes at {address:#x} exceed the allocation of {} bytes: only {left} bytes remain",
                 range.bytes
             ),
         )),

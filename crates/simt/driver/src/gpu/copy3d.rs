@@ -107,7 +107,7 @@ impl Operand {
                 if self.level != 0 {
                     return Err(Error::new(
                         Code::INVALID_VALUE,
-                        "the level must be 0; pass the array of the level instead",
+                        "the mipmap level must be 0; to copy another level, pass its array",
                     ));
                 }
                 let begin = [self.x_bytes, self.y, self.z].map(|at| at as u64);

@@ -128,7 +128,7 @@ fn refused(name: &str, why: &str) -> Error {
 fn copies(description: &Description, name: &str, count: &str) -> Result<Vec<Device>> {
     let limits = limits(description, name)?;
     let board = description.board.clone();
-    let board = board.ok_or_else(|| refused(name, "the description has no section [board]"))?;
+    let board = board.ok_or_else(|| refused(name, "the description has no [board] section"))?;
     let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
         Error::new(
             Code::INVALID_VALUE,

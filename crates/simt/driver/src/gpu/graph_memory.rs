@@ -93,7 +93,7 @@ impl Used {
         if (is_allocated && !frees) || others.any(|address| !table.live.contains_key(address)) {
             return Err(Error::new(
                 Code::INVALID_VALUE,
-                "the graph's last launch still holds memory, or the graph frees memory that is not allocated",
+                "memory of the last launch is still allocated, or the graph frees memory that is not allocated",
             ));
         }
         table.live.extend(self.allocated.into_iter().map(|memory| (memory.address, memory)));

@@ -68,7 +68,7 @@ pub(crate) fn check() -> Result<()> {
         is_forbidden = true;
     }
     match is_forbidden {
-        true => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "not allowed while a stream is captured")),
+        true => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "this call is not allowed during a stream capture")),
         false => Ok(()),
     }
 }

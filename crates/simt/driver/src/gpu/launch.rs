@@ -111,7 +111,7 @@ impl Request {
             for (index, param) in params.iter().enumerate() {
                 let (offset, bytes) = (param.offset as usize, param.bytes as usize);
                 if offset + bytes > len {
-                    let why = format!("it is beyond the {len} bytes of the arguments' buffer");
+                    let why = format!("the argument buffer ends after {len} bytes");
                     return Ok((places, Some(missing(params, index, &why))));
                 }
                 places.push((start.wrapping_add(offset), bytes));
@@ -121,7 +121,7 @@ impl Request {
         if self.params.is_null() {
             return Err(Error::new(
                 Code::INVALID_VALUE,
-                format!("the kernel has {} parameters, but no arguments", params.len()),
+                format!("the kernel has {} parameters, but the launch passes no arguments", params.len()),
             ));
         }
         let slots: Vec<_> =

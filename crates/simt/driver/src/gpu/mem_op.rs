@@ -106,7 +106,7 @@ pub(crate) fn wait(address: u64, bytes: usize, value: u64, flags: u32) -> Result
         _ => return Err(Code::INVALID_VALUE.into()),
     };
     if flags & FLUSH != 0 {
-        return Err(Error::new(Code::NOT_SUPPORTED, "waits that flush remote writes are not supported"));
+        return Err(Error::new(Code::NOT_SUPPORTED, "waits cannot flush remote writes"));
     }
     Ok(MemOp::Wait(Word::new(address, bytes)?, value, condition))
 }

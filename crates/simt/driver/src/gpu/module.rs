@@ -98,7 +98,7 @@ fn read_with(ptx: impl FnOnce((u32, u32)) -> Result<Vec<u8>>, options: &JitOptio
     let text = String::from_utf8(ptx(capability)?)
         .map_err(|_| Error::new(Code::INVALID_IMAGE, "the image is neither PTX, a fatbin, a cubin nor a library"))?;
     if !text.contains(".version") {
-        let what = "the image is neither PTX (which has a `.version`) nor a fatbin or a cubin";
+        let what = "the image is not a fatbin or a cubin, and it is not PTX because it has no `.version`";
         return Err(Error::new(Code::INVALID_IMAGE, what));
     }
     // A private driver accepts all PTX that the simulator accepts.
@@ -114,7 +114,7 @@ fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
     match image::other_target(ptx, capability) {
         Some(target) => {
             let (major, minor) = capability;
-            let what = format!("PTX for {target} does not run on sm_{major}{minor}; {DEVICE} selects another device");
+            let what = format!("PTX for {target} does not run on sm_{major}{minor}; set {DEVICE} to another device");
             Err(Error::new(Code::INVALID_PTX, what))
         }
         None => Ok(()),

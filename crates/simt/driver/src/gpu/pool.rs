@@ -80,7 +80,7 @@ impl Pool {
         let used = lock(&self.state).used;
         if used.saturating_add(bytes as u64) > self.max_bytes {
             let what =
-                format!("cannot allocate {bytes} bytes of a pool; {used} of {} bytes are in use", self.max_bytes);
+                format!("cannot allocate {bytes} bytes from a pool; {used} of {} bytes are in use", self.max_bytes);
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
         // Lock order: the simulator is locked before a pool.

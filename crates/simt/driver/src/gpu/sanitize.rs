@@ -128,7 +128,7 @@ impl Sanitizer {
         };
         let checks = text.parse::<Checks>().map_err(|why| {
             EXIT_CODE.store(code.unwrap_or(0), Ordering::Relaxed);
-            let (title, help) = why.split_once("; ").unwrap_or((&why, "use `none` alone, or leave it out"));
+            let (title, help) = why.split_once("; ").unwrap_or((&why, "use `none` alone, or remove it from the list"));
             refused(format!("{SANITIZE}: {title}"), help.to_owned())
         })?;
         Ok(Self { checks, schedules, ..Self::default() })
@@ -154,7 +154,7 @@ impl Sanitizer {
             let mut diagnostics = Diagnostic::of_findings(new);
             diagnostics.truncate(SHOWN.saturating_sub(before));
             if !diagnostics.is_empty() {
-                report::diagnostics("the sanitizers have findings", &diagnostics);
+                report::diagnostics("the sanitizers report findings", &diagnostics);
             }
             if is_full {
                 report::tell("further findings are only counted; the summary at the end lists their lines");
@@ -218,10 +218,10 @@ impl Sanitizer {
         }
         lock(&self.found).leaks += leaks.len() as u64 + u64::from(blocks > 0);
         self.fail();
-        report::diagnostics("memory is still allocated when its context ends", &diagnostics);
+        report::diagnostics("a context or the process ended with memory still allocated", &diagnostics);
         if leaks.len() > LEAKS {
             let bytes: u64 = leaks[LEAKS..].iter().map(|range| range.bytes).sum();
-            report::tell(&format!("{} more leaks, of {bytes} bytes", leaks.len() - LEAKS));
+            report::tell(&format!("{} more leaks, {bytes} bytes in total", leaks.len() - LEAKS));
         }
     }
 

@@ -52,7 +52,7 @@ impl Description {
         let Some(swizzle) = swizzles.get(self.swizzle as usize).copied() else {
             return Err(Error::new(
                 Code::NOT_SUPPORTED,
-                "tensor maps swizzled in 32-byte or 64-byte atoms are not supported",
+                "tensor maps with 32-byte or 64-byte swizzle atoms are not supported",
             ));
         };
         if self.address == 0 {

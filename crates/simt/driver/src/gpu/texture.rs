@@ -115,7 +115,7 @@ impl Resource {
                 let whole = &mipmapped.levels[0].descriptor;
                 let is_whole = |view: &View| view.width == whole.width && view.height == whole.height;
                 if view.is_some_and(|view| !is_whole(view)) {
-                    return Err(invalid("the sides of the view differ from those of the mipmapped array"));
+                    return Err(invalid("the view and the mipmapped array have different widths or heights"));
                 }
                 let array = &mipmapped.levels[level];
                 let sides = array.descriptor;
@@ -141,7 +141,7 @@ impl Resource {
         let (address, (format, is_normalized)) = self.memory()?;
         let texels = self.words[2] / u64::from(format.bytes());
         if !(1..=limit(MAX_LINEAR_WIDTH)?).contains(&texels) {
-            return Err(invalid(format!("a texture in linear memory cannot have {texels} texels")));
+            return Err(invalid(format!("{texels} texels are out of range for a texture in linear memory")));
         }
         Ok((Image::packed(address, format, Sides::Linear(texels as u32)), is_normalized))
     }
@@ -188,7 +188,7 @@ fn of_array(array: &Array, view: Option<&View>) -> Result<(Image, bool)> {
     let format = view_format(view.format)?;
     let sides = array.descriptor;
     if format.bytes() != image.format.bytes() || (view.width, view.height) != (sides.width, sides.height) {
-        return Err(invalid("the sides or texel size of the view differ from those of the array"));
+        return Err(invalid("the view and the array differ in width, height or texel size"));
     }
     match image.layers {
         Some(layers) if !sides.is_cubemap() => {
@@ -203,7 +203,7 @@ fn of_array(array: &Array, view: Option<&View>) -> Result<(Image, bool)> {
             image.layers = Some(view.last_layer - view.first_layer + 1);
         }
         Some(_) if view.first_layer != 0 || view.last_layer as usize + 1 != sides.depth => {
-            return Err(Error::new(Code::NOT_SUPPORTED, "views of part of a cube map are not supported"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "a view must include all layers of a cube map"));
         }
         None if view.first_layer != 0 || view.last_layer != 0 => {
             return Err(invalid("the view selects layers of an array without layers"));
@@ -237,7 +237,7 @@ impl Sampling {
             true => Ok(first + lowest),
             false => Err(Error::new(
                 Code::NOT_SUPPORTED,
-                "textures that are read at several levels are not supported; set minMipmapLevelClamp and \
+                "textures that use several mipmap levels are not supported; set minMipmapLevelClamp and \
                  maxMipmapLevelClamp to the same value",
             )),
         }

@@ -164,7 +164,7 @@ impl Recording {
     pub fn left_out(&self) -> Option<String> {
         let fits = self.fits.as_ref().map_or(String::new(), |sizes| format!("; {sizes} fits"));
         (self.flow.left_out > 0)
-            .then(|| format!("the block produces too many values for the figures tree and tiles{fits}"))
+            .then(|| format!("the block produces too many values to draw the figures tree and tiles{fits}"))
     }
 
     /// Returns the source line and PTX line of an instruction.

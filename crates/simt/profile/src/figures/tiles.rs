@@ -41,7 +41,7 @@ fn draw(recording: &Recording) -> Vec<Figure> {
     let left_out = alike.len().saturating_sub(FIGURES);
     let mut figures: Vec<Figure> = alike.iter().take(FIGURES).map(|group| figure(recording, group)).collect();
     if let Some(last) = figures.last_mut().filter(|_| left_out > 0) {
-        last.notes.push(format!("{left_out} more kinds of phases are left out"));
+        last.notes.push(format!("{left_out} more kinds of phases are not shown"));
     }
     figures
 }
@@ -138,7 +138,7 @@ fn figure(recording: &Recording, group: &[(u32, Phase<'_>)]) -> Figure {
         ));
     }
     if !recording.lost.is_empty() {
-        notes.push(format!("values are not followed {}", recording.lost.join(" and ")));
+        notes.push(format!("values are not tracked {}", recording.lost.join(" and ")));
     }
     let all = || phase.values().flatten();
     let sum = |number: fn(&Loaded) -> u32| all().map(|element| u64::from(number(element))).sum();

@@ -237,7 +237,7 @@ impl<'d> Decoder<'d, '_, '_> {
             }
             (_, [to, from, size]) => {
                 if self.number(size)? != 128 {
-                    return Err(self.invalid("a tensor map is 128 bytes"));
+                    return Err(self.invalid("the size of a tensor map must be 128 bytes"));
                 }
                 MapEdit::Copy { to: self.address_in(Some("global"), to)?, from: self.address_in(Some("shared"), from)? }
             }

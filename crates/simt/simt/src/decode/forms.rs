@@ -117,7 +117,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 | Kind::Offset,
             )
             | (Operand::Name("_"), Kind::Discarded) => Ok(()),
-            (_, Kind::Discarded) => Err(self.invalid(format!("`{opcode}` writes no register: use `_` here"))),
+            (_, Kind::Discarded) => Err(self.invalid(format!("`{opcode}` does not write a register: use `_` here"))),
             (_, Kind::PredicateOrU32 | Kind::U32OrU64) => {
                 let bits = match operand {
                     Operand::Not(_) => Some(1),

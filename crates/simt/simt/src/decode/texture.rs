@@ -70,7 +70,7 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => TextureOp::Fetch { integers, value },
         };
         if geometry.cube && integers {
-            return Err(self.invalid("a cube needs floating-point coordinates"));
+            return Err(self.invalid("a cube texture needs floating-point coordinates"));
         }
         let skipped = self.known(&[("level", 1), ("grad", 2)]).unwrap_or(0);
         for gradient in rest[..skipped].iter().filter(|_| skipped == 2) {

@@ -66,11 +66,11 @@ impl Decoder<'_, '_, '_> {
         let merges = is_single && to_part.is_some();
         let wants_c = !is_single || merges || third.is_some() || base == "vmad";
         if saturates && (matches!(base, "vshl" | "vmad") || base == "vshr" && merges) {
-            return Err(self.unsupported("`.sat` of this instruction (code for current GPUs clamps incorrectly)"));
+            return Err(self.unsupported("`.sat` in this instruction (code for current GPUs clamps incorrectly)"));
         }
         if wants_c == c.is_empty() || merges && third.is_some() || base == "vmad" && merges {
             return Err(self.invalid(format!(
-                "`{}` needs a third source exactly if it merges or has a second operation, and cannot do both",
+                "`{}` needs a third source exactly when it merges or has a second operation; it cannot do both",
                 self.opcode
             )));
         }

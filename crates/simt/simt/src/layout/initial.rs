@@ -117,7 +117,7 @@ impl Writer<'_, '_> {
                 let shift = mask.trailing_zeros() % u64::BITS;
                 match *mask == 0xff << shift && self.element == 1 && shift % 8 == 0 {
                     true => self.write_part(of, at, strides, Some(shift)),
-                    false => Err(self.unsupported("a mask() of more than a byte in an initializer")),
+                    false => Err(self.unsupported("a mask() in an initializer that is not one byte")),
                 }
             }
         }

@@ -211,7 +211,7 @@ fn invalid(variable: &Variable<'_>, what: &str) -> Checked {
 fn type_of(variable: &Variable<'_>) -> Checked {
     match variable.ty {
         "pred" => invalid(variable, "is a predicate, but only registers can be predicates"),
-        "bf16" | "bf16x2" | "tf32" => invalid(variable, "has a type that only instructions have: use .b16 or .b32"),
+        "bf16" | "bf16x2" | "tf32" => invalid(variable, "has a type that only instructions can use: use .b16 or .b32"),
         _ => Ok(()),
     }
 }

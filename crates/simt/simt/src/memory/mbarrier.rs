@@ -120,7 +120,7 @@ impl State {
     fn add_bytes(&mut self, bytes: i64) -> Result<(), String> {
         let sum = i64::from(self.bytes) + bytes;
         if sum.unsigned_abs() > u64::from(MOST) {
-            return Err(format!("{sum} bytes pending; the limit is {MOST}"));
+            return Err(format!("{sum} bytes would be pending; the limit is {MOST}"));
         }
         self.bytes = sum as i32;
         Ok(())
@@ -315,7 +315,7 @@ impl Mbarrier {
             MbarrierOp::CopiesArrive { noinc } => cluster.change(object, |state| {
                 state.pending += u32::from(!noinc);
                 match state.pending > MOST {
-                    true => Err(format!("more than {MOST} arrivals pending")),
+                    true => Err(format!("more than {MOST} arrivals are pending")),
                     false => Ok(()),
                 }
             }),

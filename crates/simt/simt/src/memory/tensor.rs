@@ -41,7 +41,7 @@ impl Tensor {
     fn execute_lane(&self, reach: &mut Reach<'_, '_, '_>, lane: usize) -> Accessed {
         let address = reach.regs.get64(self.map)[lane];
         let map = read_map(reach, address);
-        let map = map.map_err(|why| reach.refuse(lane, format!("no tensor map at {address:#x}: {why}")));
+        let map = map.map_err(|why| reach.refuse(lane, format!("no valid tensor map at {address:#x}: {why}")));
         let (map, im2col) = map?;
         if im2col.is_some() != self.im2col.is_some() {
             let of = if im2col.is_some() { "im2col" } else { "tiles" };
@@ -53,7 +53,7 @@ impl Tensor {
         let coordinates: Vec<i32> =
             coordinates.map(|register| reach.regs.get32(*register)[lane].cast_signed()).collect();
         if coordinates.len() != map.sizes.len() {
-            let words = format!("{} coordinates in a tensor of {} dimensions", coordinates.len(), map.sizes.len());
+            let words = format!("{} coordinates for a tensor with {} dimensions", coordinates.len(), map.sizes.len());
             return Err(reach.refuse(lane, words));
         }
         // On an H200, a copy with either of the following coordinates is an illegal instruction.

@@ -349,7 +349,7 @@ impl fmt::Display for FaultKind {
             ),
             FaultKind::UnnamedLanes { lanes } => write!(
                 f,
-                "warp operation of lanes that its mask does not name ({lanes:#010x})"
+                "warp operation executed by lanes that its mask does not name ({lanes:#010x})"
             ),
             FaultKind::Trap => f.write_str("trap"),
             FaultKind::Panic { message: None } => f.write_str("panic"),
@@ -363,7 +363,7 @@ impl fmt::Display for FaultKind {
             FaultKind::Interrupted => f.write_str("interrupted"),
             FaultKind::Deadlock { waiting } => write!(f, "deadlock: {waiting}"),
             FaultKind::BadIndex { index, targets } => {
-                write!(f, "brx.idx with index {index} of {targets} targets")
+                write!(f, "brx.idx: index {index} is out of range for {targets} targets")
             }
             FaultKind::Assert {
                 expression,

@@ -45,17 +45,17 @@ impl GeometryLimits {
         } else if block.contains(&0) {
             format!("a block of {} has no threads", sides(block))
         } else if threads > u64::from(self.threads) {
-            format!("a block of {threads} threads; at most {} fit", self.threads)
+            format!("a block of {threads} threads is too large; the maximum is {}", self.threads)
         } else if block[2] > MAX_BLOCK_Z {
-            format!("a block of {}; z is at most {MAX_BLOCK_Z}", sides(block))
+            format!("a block of {} is too large; z is at most {MAX_BLOCK_Z}", sides(block))
         } else if grid.iter().zip(MAX_GRID).any(|(side, most)| *side > most) {
-            format!("a grid of {}; x is at most 2^31 - 1, y and z {}", sides(grid), MAX_GRID[1])
+            format!("a grid of {} is too large; x is at most 2^31 - 1, y and z {}", sides(grid), MAX_GRID[1])
         } else if shared > u64::from(self.shared_bytes) {
             format!("{shared} bytes of shared memory a block; at most {} fit", self.shared_bytes)
         } else if let Some(required) = program.required_block.filter(|required| *required != block) {
-            format!("compiled for blocks of {} (.reqntid), launched with {}", sides(required), sides(block))
+            format!("compiled for blocks of {} (.reqntid), but launched with {}", sides(required), sides(block))
         } else if let Some(most) = program.max_threads.filter(|most| threads > u64::from(*most)) {
-            format!("compiled for blocks of at most {most} threads (.maxntid), launched with {threads}")
+            format!("compiled for blocks of at most {most} threads (.maxntid), but launched with {threads}")
         } else {
             return Ok(());
         })

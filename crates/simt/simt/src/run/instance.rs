@@ -34,7 +34,7 @@ pub enum InstanceError {
         nearest: Option<String>,
     },
     /// The name is a short form of the names of several variables.
-    #[error("`{name}` may mean {}; write one of these", .meant.join(" or "))]
+    #[error("`{name}` could mean {}; write one of these names", .meant.join(" or "))]
     AmbiguousVariable {
         /// The requested name.
         name: String,

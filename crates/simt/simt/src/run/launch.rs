@@ -236,7 +236,7 @@ impl Simulator {
         let frame = program.functions[0].frame_bytes;
         if frame > self.config.max_local_bytes {
             let most = self.config.max_local_bytes;
-            let problem = format!("{frame} bytes of local memory a thread; the simulator allows {most}");
+            let problem = format!("{frame} bytes of local memory per thread; the simulator allows {most}");
             return Err(refused(problem));
         }
         let params = parameters(program, args)?;

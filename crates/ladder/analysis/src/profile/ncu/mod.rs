@@ -83,7 +83,7 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
 }
 
 fn start_error(program: &Path, why: impl Display) -> Error {
-    let why = format!("{why}; name Nsight Compute's `ncu` with --ncu");
+    let why = format!("{why}; give the path of Nsight Compute's `ncu` with --ncu");
     Error::file("start", program, why)
 }
 

@@ -90,7 +90,7 @@ impl ProfiledLaunch {
             }
             _ => {}
         }
-        let number = number(plain).ok_or_else(|| format!("`{value}` of {name} is not a number"))?;
+        let number = number(plain).ok_or_else(|| format!("the value `{value}` of {name} is not a number"))?;
         let scale = scale(unit).ok_or_else(|| format!("the unit `{unit}` of {name} is unknown"))?;
         self.numbers.insert(name.to_owned(), number * scale);
         Ok(())

@@ -127,7 +127,7 @@ pub(super) fn bus(bus: &Bus) -> Document {
         bus.peak_gb_per_s
     ));
     document.paragraph(format!(
-        "a bus that is always busy needs {}: R + 1; with more banks, fewer accesses conflict on the same bank",
+        "to keep the bus always busy takes {} (R + 1); with more, fewer accesses conflict on the same bank",
         plural(bus.banks_to_saturate, "bank")
     ));
     for demand in &bus.channels_for {

@@ -78,7 +78,7 @@ fn parts(figure: Figure, arguments: &DramArguments) -> Result<(&'static str, Val
             let demand = if arguments.demand.is_empty() { &[32.0, 256.0] } else { &arguments.demand[..] };
             let (ratio, banks) = (arguments.ratio.unwrap_or(20), arguments.memory.banks.unwrap_or(1));
             let bus = Bus::new(ratio, banks, arguments.bits.unwrap_or(64), arguments.clock.unwrap_or(1.0), demand)?;
-            ("how many banks keep a channel busy", to_value(&bus), figures::bus(&bus))
+            ("the number of banks that keep a channel busy", to_value(&bus), figures::bus(&bus))
         }
     };
     let data = data.expect("names, numbers and arrays serialize");

@@ -61,7 +61,7 @@ a request: the bursts of one warp's access
 queue: the bursts of a request on its busiest channel, which transfers them one after another; best: the queue if the \
 bursts were spread over all channels
 busiest: the load of the busiest channel or bank, divided by the mean; 1.00 is an even spread
-░ ▒ ▓ █ quarters of the load of the window's busiest channel, · nothing
+░ ▒ ▓ █ load in quarters of the window's busiest channel's load, · none
 Counts include all requests of warps, as if there were no cache. The model assigns bursts to channels round-robin. \
 GPUs hash addresses, which spreads strides like these";
 

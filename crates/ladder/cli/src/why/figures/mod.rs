@@ -103,7 +103,7 @@ pub(super) fn drawn(
         let has = |drawing: &&Drawing| !(drawing.draw)(recording).is_empty();
         let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|drawing| drawing.name).collect();
         let what = if is_all { "anything".to_owned() } else { chosen.join(" or ") };
-        let has = if others.is_empty() { "no figures; try another warp".to_owned() } else { others.join(", ") };
+        let has = if others.is_empty() { "no figures, so try another warp".to_owned() } else { others.join(", ") };
         return Err(Error::Request(format!(
             "warp {warp} of block {block} of {launch} has no {what} to draw; it has {has}{}",
             recording.left_out().map_or(String::new(), |why| format!("; {why}"))
@@ -192,7 +192,7 @@ pub(super) fn add_worst(
     style: OutputStyle,
 ) {
     let Some(mut sourced) = worst(recording, kind, lines) else {
-        document.section("figure", "none: the warp does nothing that this figure draws");
+        document.section("figure", "none, because the warp does not execute what this figure draws");
         return;
     };
     sourced.figure.notes.push(format!("the figure shows warp 0 of block 0 of {launch}"));

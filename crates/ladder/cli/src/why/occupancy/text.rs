@@ -180,7 +180,7 @@ fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String 
     let (none, some) = match limiter {
         Limiter::Warps => (
             format!("a block has at most {} threads", limits.threads_per_block),
-            format!("a block has {warps} of the {} that an SM holds", limits.warps),
+            format!("a block has {warps} of the {} warps that an SM holds", limits.warps),
         ),
         Limiter::Blocks => ("an SM holds none".to_owned(), format!("an SM holds {} blocks of any size", limits.blocks)),
         Limiter::Registers => (

@@ -39,7 +39,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
     }
     if let Some(only) = selected.iter().find(|selection| selection.ladder.shown.pictures) {
         let name = only.ladder.name;
-        return Err(Error::Request(format!("{name} is shown as pictures and not timed, so it has no roofline")));
+        return Err(Error::Request(format!("{name} is not timed, only shown as pictures, so it has no roofline")));
     }
     if args.view.svg.is_some() && selected.len() > 1 {
         return Err(Error::Request("an SVG file holds the roofline of one ladder: name one with --svg".to_owned()));

@@ -222,7 +222,7 @@ impl State {
         });
         let args: Result<Vec<_>, Error> = args.collect();
         let Compiled { module, parameters } = self.codes.get(launch, compile)?;
-        let unreadable = || Error::launch(launch, "cannot read its parameters in the PTX");
+        let unreadable = || Error::launch(launch, "cannot read the entry's parameters from the PTX");
         let parameters = parameters.get(&launch.entry).ok_or_else(unreadable)?;
         let mut args = args?;
         let given: Vec<u32> = args.iter().map(|arg| arg.len() as u32).collect();
@@ -288,7 +288,7 @@ impl State {
 /// # Errors
 /// Returns [`Error::Launch`] when no tensor map can describe the matrix, and when the driver rejects the map.
 fn encoded(launch: &Launch, map: &TensorMap, address: u64) -> Result<[u8; 128], Error> {
-    let refused = |why: String| Error::launch(launch, format!("cannot encode a {map}, at {address:#x}: {why}"));
+    let refused = |why: String| Error::launch(launch, format!("cannot encode a {map} at address {address:#x}: {why}"));
     let map = map.at(address);
     // This check reports a reason in words. The driver only reports an error code.
     map.encode().map_err(refused)?;

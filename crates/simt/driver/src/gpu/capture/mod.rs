@@ -146,7 +146,7 @@ pub(crate) fn refuse(stream: &Stream) -> Result<()> {
     match captures.of(stream) {
         Some(capture) => {
             capture.terms.invalidate();
-            Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured"))
+            Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is being captured"))
         }
         None => Ok(()),
     }
@@ -155,7 +155,7 @@ pub(crate) fn refuse(stream: &Stream) -> Result<()> {
 /// Refuses an operation that a captured stream does not accept, without invalidating the capture.
 pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
     match captures().of(stream) {
-        Some(_) => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured")),
+        Some(_) => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is being captured")),
         None => Ok(()),
     }
 }
@@ -245,7 +245,7 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
             capture.parts.get(&stream.id).map(|part| capture.graph.ancestors(&nodes(part))).unwrap_or_default();
         match capture.parts.values().flat_map(nodes).all(|node| joined.contains(&node)) {
             true => Ok(()),
-            false => Err(Error::new(Code::STREAM_CAPTURE_UNJOINED, "work of another stream was not joined")),
+            false => Err(Error::new(Code::STREAM_CAPTURE_UNJOINED, "another stream's captured work was not joined")),
         }
     };
     match finish() {

@@ -108,7 +108,7 @@ fn change(
 fn independent(graph: Handle) -> Result<std::sync::Arc<Graph>> {
     let graph = get(graph)?;
     match graph.is_child || graph.is_captured() {
-        true => Err(Error::new(Code::INVALID_VALUE, "the graph belongs to a node or to a capture")),
+        true => Err(Error::new(Code::INVALID_VALUE, "the graph belongs to a child graph node or to a capture")),
         false => Ok(graph),
     }
 }

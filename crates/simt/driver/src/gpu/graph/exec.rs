@@ -87,12 +87,12 @@ fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, Ins
         return Err(Code::INVALID_VALUE.into());
     }
     if flags & DEVICE_LAUNCH != 0 {
-        return Err(Error::new(Code::NOT_SUPPORTED, "graphs that kernels launch are not supported").into());
+        return Err(Error::new(Code::NOT_SUPPORTED, "launching graphs from kernels is not supported").into());
     }
     let mut inner = source.lock();
     check_order(&inner)?;
     if inner.has_memory() && inner.executables > 0 {
-        let what = "a second executable graph of a graph with memory nodes is not supported";
+        let what = "a graph with memory nodes can have only one executable graph";
         return Err(Error::new(Code::NOT_SUPPORTED, what).into());
     }
     inner.executables += 1;

@@ -84,7 +84,7 @@ impl Params {
             node::HOST => unsafe { self.of::<HostParams>() }?.node(),
             node::CHILD => match self.params {
                 [graph, 0, ..] => child_node(graph as Handle),
-                _ => Err(Error::new(Code::NOT_SUPPORTED, "moving a graph into a node is not supported")),
+                _ => Err(Error::new(Code::NOT_SUPPORTED, "transferring ownership of a graph to a node is unsupported")),
             },
             node::EMPTY => Ok(Node::new(Work::Op(Op::Nothing))),
             node::RECORD => record_node(self.params[0] as Handle),

@@ -245,7 +245,7 @@ impl Inner {
         };
         match is_known && to_port == 0 && reserved == [0; 5] {
             true => Ok(()),
-            false => Err(Error::new(Code::INVALID_VALUE, "the nodes do not support the data of the edge")),
+            false => Err(Error::new(Code::INVALID_VALUE, "the edge data is not valid for the nodes of the edge")),
         }
     }
 
@@ -254,7 +254,7 @@ impl Inner {
         let node = self.nodes.get(&to).ok_or(Code::INVALID_VALUE)?;
         let is_new = node.dependencies.iter().all(|existing| existing.node != dependency.node);
         if !self.nodes.contains_key(&dependency.node) || dependency.node == to || !is_new {
-            return Err(Error::new(Code::INVALID_VALUE, "the edge exists already, or its nodes are invalid"));
+            return Err(Error::new(Code::INVALID_VALUE, "the edge already exists, or its nodes are invalid"));
         }
         self.check_data(&dependency, node.kind())?;
         if let Some(node) = self.nodes.get_mut(&to) {

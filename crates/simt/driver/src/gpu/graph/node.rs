@@ -113,7 +113,7 @@ impl Node {
     /// Replaces the work with that of another node of the same type. Attributes that the program set remain.
     pub(crate) fn set(&mut self, mut other: Self) -> Result<()> {
         if other.kind() != self.kind() {
-            return Err(Error::new(Code::INVALID_VALUE, "the node has another type"));
+            return Err(Error::new(Code::INVALID_VALUE, "the new parameters are for another type of node"));
         }
         if let (Work::Op(Op::Launch(new)), Work::Op(Op::Launch(old))) = (&mut other.work, &self.work) {
             (new.is_cooperative, new.cluster) = (old.is_cooperative, old.cluster);

@@ -57,7 +57,7 @@ pub(crate) fn check_context(context: Handle) -> Result<()> {
 fn check_kind(node: &Node, kind: u32) -> Result<()> {
     match node.kind() == kind {
         true => Ok(()),
-        false => Err(Error::new(Code::INVALID_VALUE, "the node has another type")),
+        false => Err(Error::new(Code::INVALID_VALUE, "the node type does not match the called function")),
     }
 }
 

@@ -136,7 +136,7 @@ fn all(exec: Handle, graph: Handle, report: impl FnOnce(Info)) -> Result<()> {
     match changes {
         Ok(changes) => apply(changes),
         Err(Info { result, .. }) => {
-            let what = format!("the graph differs too much (CUgraphExecUpdateResult {result})");
+            let what = format!("the graph cannot update the executable graph (CUgraphExecUpdateResult {result})");
             return Err(Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, what));
         }
     }
@@ -149,10 +149,10 @@ pub(crate) fn child(exec: Handle, node: Handle, graph: Handle) -> Result<()> {
     let graph = get(graph)?;
     let child = exec.with_node(node, |node| match &node.work {
         Work::Child(child) => Ok(child.graph().clone()),
-        Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node has another type")),
+        Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node is not a child graph node")),
     })?;
     let changes = changes(&child, &graph);
-    apply(changes.map_err(|_| Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, "the graph differs too much"))?);
+    apply(changes.map_err(|_| Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, "the graphs do not match"))?);
     Ok(())
 }
 

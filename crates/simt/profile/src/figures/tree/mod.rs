@@ -228,10 +228,10 @@ fn figure(recording: &Recording, tree: &Tree) -> Figure {
     });
     notes.push(names.collect::<Vec<_>>().join("; "));
     if tree.results > 1 {
-        notes.push(format!("one of {} results of the block, stored by thread {}", tree.results, tree.thread));
+        notes.push(format!("this is one of {} results of the block, stored by thread {}", tree.results, tree.thread));
     }
     if !recording.lost.is_empty() {
-        notes.push(format!("values are not followed {}", recording.lost.join(" and ")));
+        notes.push(format!("values are not tracked {}", recording.lost.join(" and ")));
     }
     let last =
         tree.rounds.last().and_then(|round| round.additions.first()).map(|addition| recording.position(addition.site));

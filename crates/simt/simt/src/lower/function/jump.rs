@@ -113,7 +113,7 @@ impl<'m> Body<'_, 'm> {
         }
         if params.len() != arguments.len() || returns.len() != results.len() {
             return Err(self.cx.invalid(format!(
-                "`{name}` takes {} arguments and returns {} results, but the call has {} and {}",
+                "`{name}` takes {} arguments and returns {} results, but the call has {} arguments and {} results",
                 params.len(),
                 returns.len(),
                 arguments.len(),

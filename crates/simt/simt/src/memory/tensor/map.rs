@@ -167,7 +167,7 @@ impl TensorMap {
         } else if im2col
             .is_some_and(|im2col| rank < 3 || im2col.lower.len() != rank - 2 || im2col.upper.len() != rank - 2)
         {
-            format!("im2col of {rank} dimensions; 3 to 5 are supported, and corners exclude the first and the last")
+            format!("im2col with {rank} dimensions; it needs 3 to 5, and corners for all but the first and the last")
         } else if im2col.is_some_and(|im2col| {
             let mut corners = im2col.lower.iter().chain(&im2col.upper);
             !corners.all(|corner| (-im2col.limit()..im2col.limit()).contains(corner))
@@ -181,7 +181,7 @@ impl TensorMap {
         } else if row % 16 != 0 {
             format!("a tensor map's tile has rows of {row} bytes, which is not a multiple of 16")
         } else if self.swizzle != Swizzle::None && row > self.swizzle.span() {
-            format!("a tensor map's tile has rows of {row} bytes, more than the {} of its swizzle", self.swizzle.span())
+            format!("a tensor map's tile has rows of {row} bytes, but its swizzle allows only {}", self.swizzle.span())
         } else if self.nan && !self.element.is_float() {
             "a tensor map of integers cannot be filled with NaN".to_owned()
         } else {
@@ -245,7 +245,7 @@ impl TensorMap {
         }
         let (Some(element), Some(swizzle), 1..=MOST) = (TensorElement::ALL.get(element), swizzles.get(swizzle), rank)
         else {
-            return Err(format!("a map of {rank} dimensions with type {element} and swizzle {swizzle}"));
+            return Err(format!("an invalid map of {rank} dimensions with type {element} and swizzle {swizzle}"));
         };
         let (element, swizzle) = (*element, *swizzle);
         let axis = |axis: usize| AXES + axis * AXIS;

@@ -130,14 +130,14 @@ impl Image {
         }
         let can_have_layers = matches!(self.sides, Sides::One(_) | Sides::Two(_) | Sides::Cube(_));
         if self.layers.is_some_and(|layers| !(1..=2048).contains(&layers) || !can_have_layers) {
-            return Some("only one- and two-dimensional images and cubes have layers, 1 to 2048 of them".to_owned());
+            return Some("only one- and two-dimensional images and cubes can have layers, from 1 to 2048".to_owned());
         }
         let row = u64::from(lengths[0]) * u64::from(format.bytes());
         if self.pitch < row || !self.pitch.is_multiple_of(u64::from(format.bytes())) {
             return Some(format!("a pitch of {} bytes for rows of {row}", self.pitch));
         }
         if !self.address.is_multiple_of(u64::from(format.bytes())) {
-            return Some(format!("the address {:#x} is misaligned for its texels", self.address));
+            return Some(format!("the address {:#x} is misaligned for the image's texels", self.address));
         }
         let rows = u64::from(lengths[1]) * u64::from(lengths[2]) * u64::from(self.all_layers());
         let bytes = self.pitch.saturating_mul(rows - 1).saturating_add(row);
@@ -145,7 +145,7 @@ impl Image {
             let remaining = found.bytes - (self.address - found.base);
             bytes <= remaining
         });
-        (!is_inside).then(|| format!("no allocation has {bytes} bytes from {:#x} on", self.address))
+        (!is_inside).then(|| format!("no allocation contains {bytes} bytes starting at {:#x}", self.address))
     }
 }
 

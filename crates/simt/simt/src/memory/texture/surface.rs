@@ -68,7 +68,7 @@ impl Texture {
         let place = image.place(x as u64, y as u32, z as u32, layer as u32);
         match place.is_multiple_of(u64::from(bytes.min(8))) {
             true => Ok(Some(place)),
-            false => Err(format!("{place:#x}, in the surface, is misaligned for {bytes} bytes")),
+            false => Err(format!("{place:#x} in the surface is misaligned for an access of {bytes} bytes")),
         }
     }
 

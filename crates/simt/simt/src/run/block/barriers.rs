@@ -30,7 +30,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         {
             let fault = bad(format!("waits for {before} threads and for {now} at the same time"));
             let other = barrier.first.map(|(site, thread)| {
-                let what = format!("waits at it for {before} threads");
+                let what = format!("waits at the barrier for {before} threads");
                 WaitedForThread { what, site, block: None, thread }
             });
             return Err(BlockFault { other, ..fault });
