@@ -24,8 +24,8 @@ pub fn has_sizes(selection: &Selection) -> bool {
     selection.given.iter().any(|(name, _)| is_size(name))
 }
 
-/// Sets the sizes of a selection so that its problem has at most about this share of the bytes of `problem`. The sizes
-/// are powers of two, so that rows start at sector boundaries.
+/// Shrinks the sizes of a selection. Afterwards, its problem has at most about `share` times the bytes of `problem`. The
+/// sizes are powers of two, so that rows start at sector boundaries.
 ///
 /// # Errors
 /// Returns [`Error::Engine`] when the ladder does not accept the new sizes.

@@ -208,7 +208,7 @@ mod tests {
         let error = shell(r#"printf 'of a kernel#message-of-ladder {"Err":["no", 2]}'"#, 30.0).unwrap_err();
         assert_eq!((error.to_string().as_str(), error.exit_code()), ("no", 2));
         let reason = |script, seconds| shell(script, seconds).unwrap().unwrap_err().to_string();
-        assert_eq!(reason("exec sleep 30", 0.1), "its process had no result after 0 s");
+        assert_eq!(reason("exec sleep 30", 0.1), "its process did not return a result within 0 s");
         assert_eq!(reason("exit 3", 30.0), "its process exited without a result (exit status: 3)");
         assert!(reason("echo '#message-of-ladder broken'", 30.0).starts_with("its process wrote `broken`: "));
         assert!(Isolated::start(Command::new("no/such/program")).is_err());

@@ -63,7 +63,7 @@ fn without(text: &str, start: &str, end: &str) -> String {
     parts.map_or(text.to_owned(), |(before, after)| before.to_owned() + after)
 }
 
-/// Returns element `index` of the data of every bug: numbers of both signs that differ in all bits.
+/// Returns element `index` of the input of every bug: a hash of the index, so the numbers have both signs.
 fn element(index: u32) -> u32 {
     (index + 1).wrapping_mul(0x9e37_79b1).rotate_left(13)
 }

@@ -182,5 +182,5 @@ fn join_errors_are_reported() {
 #[test]
 fn old_library_is_an_error() {
     let old = Nccl::open(compiled(&["--cfg", "too_old"], "old.so").to_str().unwrap()).err();
-    assert_eq!(old.as_deref(), Some("NCCL 2.8.4; 2.14.0 or newer is needed"));
+    assert_eq!(old.as_deref(), Some("NCCL 2.8.4 is too old; 2.14.0 or newer is needed"));
 }

@@ -84,7 +84,8 @@ pub(super) struct Actor<'a> {
     pub(super) waited: Option<&'a WaitedClocks>,
     pub(super) sites: &'a Sites,
     pub(super) grid: &'a Grid,
-    /// A cached warp, and a clock up to which all threads of the actor know all lanes of that warp.
+    /// A cached warp and a clock. Every access by a lane of that warp up to this clock happens before the accesses of all
+    /// threads of the actor.
     pub(super) known: Cell<(WarpNumber, u32)>,
 }
 
