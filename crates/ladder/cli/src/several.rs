@@ -350,7 +350,8 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
     let timing = match runs {
         Some(runs) if is_timed => {
             format!(
-                "median of {runs} runs after {WARM_UP} to warm up, each timed on its slowest device, with the combination"
+                "median of {runs} runs after {WARM_UP} to warm up, each timed on its slowest device, including the time to \
+                 combine the results"
             )
         }
         _ => "checked but not timed".to_owned(),

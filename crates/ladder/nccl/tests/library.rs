@@ -132,7 +132,7 @@ fn aborting_rank_fails_the_others_calls() {
         assert_eq!(to, [0.0; 4]);
         communicator.check()
     });
-    let later = Err("the check for errors failed, because the communicator was aborted".to_owned());
+    let later = Err("NCCL: the check for errors failed, because the communicator was aborted".to_owned());
     assert_eq!(done, [later.clone(), Err("left".to_owned()), later]);
     assert_eq!(aborted() - before, 3);
 }

@@ -139,7 +139,7 @@ fn launches_that_no_gpu_accepts() {
     for (directive, grid, block, shared, args, words) in [
         ("", [0, 1, 1], one, 0, out, "no blocks"),
         ("", one, [1, 0, 1], 0, out, "no threads"),
-        ("", one, [1025, 1, 1], 0, out, "at most 1024"),
+        ("", one, [1025, 1, 1], 0, out, "a block of 1025 threads is too large; the maximum is 1024"),
         ("", one, [1, 1, 65], 0, out, "z is at most 64"),
         ("", one, one, 300_000, out, "shared memory"),
         ("", one, one, 0, &[], "0 arguments for 1 parameters"),

@@ -324,7 +324,7 @@ fn mbarriers() {
     for schedule in SCHEDULES {
         let all = findings(&phases(false), 64, schedule);
         let missed =
-            "waits for phase 1 of an mbarrier, counted from 0, by its parity 1, after 2 more phases are complete";
+            "waits for phase 1 of an mbarrier, counted from 0, by its parity 1, after 2 more phases have completed";
         assert!(all.iter().any(|finding| finding.what.starts_with(missed)), "{schedule}: {all:?}");
     }
     assert_clean(&phases(true), 64);

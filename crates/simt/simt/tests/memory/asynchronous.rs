@@ -132,7 +132,7 @@ fn bad_tensor_maps() {
     bad(|map| map.tile[1] = 257, "1 to 256");
     bad(|map| map.steps[1] = 9, "traversal strides of 1 to 8");
     bad(|map| map.tile[0] = 4, "rows of 8 bytes");
-    bad(|map| map.tile[0] = 32, "more than the 32 of its swizzle");
+    bad(|map| map.tile[0] = 32, "rows of 64 bytes, but its swizzle allows only 32");
     bad(|map| map.nan = true, "cannot be filled with NaN");
     assert_eq!(TensorMap::decode(&good.encode().unwrap()), Some(good.clone()));
     assert_eq!(TensorMap::decode(&[0; 128]), None);

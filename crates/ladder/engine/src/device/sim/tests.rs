@@ -71,7 +71,7 @@ fn a_tensor_map_is_an_argument_by_value() {
     }
 
     let cases = [
-        (TensorMap { columns: 39, ..map }, "12 rows of 39 U32, 156 bytes apart, in tiles of 8 × 32, at 0x"),
+        (TensorMap { columns: 39, ..map }, "12 rows of 39 U32, 156 bytes apart, in tiles of 8 × 32 at address 0x"),
         (
             TensorMap { tile: [33, 8], ..map },
             "a tensor map's tile has rows of 132 bytes, which is not a multiple of 16",
